@@ -1,0 +1,132 @@
+"""Every error a user can meet. Each builds its message from facts and carries its exit code.
+
+An agent that did something wrong is not an error here: that is a verdict (`model.outcome`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the process tells its caller; the same for `record`, `run` and `suite run`."""
+
+    PASSED = 0
+    FLOW_FAILED = 1
+    AUTHOR_ERROR = 2
+    INTERNAL = 3
+    WORLD_ERROR = 4
+    NOTHING_RAN = 5
+    INTERRUPTED = 130
+
+
+class FlowproofError(Exception):
+    """Base of every error that flowproof explains to its user."""
+
+    exit_code: ExitCode = ExitCode.INTERNAL
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong in a file an author wrote.
+
+    `line` and `column` count from 1; `column` counts characters. `source_line` is the text of
+    that line without its end. `accepted` and `suggestion` are empty where nothing helps.
+    """
+
+    file: str
+    line: int
+    column: int
+    message: str
+    source_line: str = ""
+    accepted: str = ""
+    suggestion: str = ""
+
+    def __str__(self) -> str:
+        lines = [f"{self.file}:{self.line}:{self.column}: {self.message}"]
+        if self.source_line.strip():
+            shown, caret = _window(self.source_line, self.column - 1)
+            lines += [f"    {shown}", f"    {caret}"]
+        if self.suggestion:
+            lines.append(f"  did you mean `{self.suggestion}`?")
+        if self.accepted:
+            lines.append(f"  accepted: {self.accepted}")
+        return "\n".join(lines)
+
+
+def _window(source: str, at: int, width: int = 100) -> tuple[str, str]:
+    """The part of a long source line around `at`, and a caret line below it."""
+    start = 0 if len(source) <= width else max(0, min(at - width // 2, len(source) - width))
+    shown = source[start : start + width]
+    pad = "".join("\t" if char == "\t" else " " for char in shown[: at - start])
+    return shown, pad + "^"
+
+
+class SpecError(FlowproofError):
+    """A spec or suite file cannot be used; holds every problem found in it at once."""
+
+    exit_code = ExitCode.AUTHOR_ERROR
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class UsageError(FlowproofError):
+    """The command line, an environment variable or a path given there is wrong."""
+
+    exit_code = ExitCode.AUTHOR_ERROR
+
+
+class TraceMissing(FlowproofError):
+    """There is no recording for this flow yet."""
+
+    exit_code = ExitCode.AUTHOR_ERROR
+
+    def __init__(self, path: str, spec: str) -> None:
+        self.path = path
+        self.spec = spec
+        super().__init__(f"no trace at {path}; record it first: flowproof record {spec}")
+
+
+class TraceCorrupt(FlowproofError):
+    """A trace exists but cannot be read as one; it is left as it is."""
+
+    exit_code = ExitCode.AUTHOR_ERROR
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path}: not a usable trace: {reason}")
+
+
+class StaleTrace(FlowproofError):
+    """The trace was recorded under other mocks than the spec declares now."""
+
+    exit_code = ExitCode.AUTHOR_ERROR
+
+
+class CredentialsRefused(FlowproofError):
+    """The upstream did not accept the key that flowproof sent."""
+
+    exit_code = ExitCode.AUTHOR_ERROR
+
+
+class WorldError(FlowproofError):
+    """Something outside the author's hands kept the flow from being judged."""
+
+    exit_code = ExitCode.WORLD_ERROR
+
+
+class UpstreamError(WorldError):
+    """The model's endpoint could not be reached, or gave no complete answer."""
+
+
+class PortTaken(WorldError):
+    """A fixed port that the spec asks for is in use."""
+
+
+class CapabilityError(WorldError):
+    """This platform or this version of flowproof cannot enforce, observe or run what is asked."""

@@ -1,0 +1,100 @@
+"""How an assertion, a task and a flow ended: closed unions and the verdicts made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """It holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """It does not hold. `closest` describes the nearest thing that was there."""
+
+    message: str
+    expected: str = ""
+    closest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """It could not be decided, for a reason that lies outside the agent."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertifiable:
+    """This platform or version cannot enforce or observe what is asserted."""
+
+    reason: str
+
+
+Outcome: TypeAlias = Passed | Failed | Unjudged | Uncertifiable
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionResult:
+    """One assertion of a spec with its outcome; `line` counts from 1."""
+
+    source: str
+    line: int
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """One line of a diff, made printable: `mark` is one of `-`, `+` or a blank."""
+
+    mark: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first difference between what was recorded and what the agent sent.
+
+    `kind` names what moved (`model`, `tool schema`, `message text`, `extra call` …), `path` is
+    the JSON path of the difference in the request, `turn` the recorded turn that came nearest
+    (None where the recording holds none to compare), `request` the ordinal of the request in
+    this run; both count from 1.
+    """
+
+    kind: str
+    message: str
+    request: int
+    turn: int | None = None
+    path: str | None = None
+    excerpt: tuple[Excerpt, ...] = field(default=())
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        lines += [f"  {line.mark} {line.text}" for line in self.excerpt]
+        return "\n".join(lines)
+
+
+class Verdict(StrEnum):
+    """How a flow ended."""
+
+    PASS = "pass"
+    PASS_NOTHING_ASSERTED = "pass*"
+    FLAKY = "flaky"
+    FAIL = "fail"
+    ERROR = "error"
+    CAPABILITY_ERROR = "capability-error"
+    SKIPPED = "skipped"
+
+    @property
+    def green(self) -> bool:
+        """Whether this verdict lets a run be green."""
+        return self in {
+            Verdict.PASS,
+            Verdict.PASS_NOTHING_ASSERTED,
+            Verdict.FLAKY,
+            Verdict.SKIPPED,
+        }
