@@ -80,6 +80,19 @@ class UsageError(FlowproofError):
     exit_code = ExitCode.AUTHOR_ERROR
 
 
+class UnsetVariable(UsageError):
+    """A `${VAR}` of a spec has no value. `missing` pairs each name with where it is used, as
+    `file:line:column`, or with an empty text where that is not known."""
+
+    def __init__(self, missing: Sequence[tuple[str, str]]) -> None:
+        self.missing = tuple(missing)
+        lines = [
+            f"{f'{place}: ' if place else ''}${{{name}}} is not set" for name, place in self.missing
+        ]
+        lines.append("  set it in the environment, or under `env:` of the suite.yaml")
+        super().__init__("\n".join(lines))
+
+
 class TraceMissing(FlowproofError):
     """There is no recording for this flow yet."""
 
@@ -100,6 +113,22 @@ class TraceCorrupt(FlowproofError):
         self.path = path
         self.reason = reason
         super().__init__(f"{path}: not a usable trace: {reason}")
+
+
+class TraceTooLarge(FlowproofError):
+    """A recording is larger than what flowproof would read back; nothing was written."""
+
+    exit_code = ExitCode.AUTHOR_ERROR
+
+
+class RunRecordUnreadable(FlowproofError):
+    """A run record cannot be read as one, or in this version; it is left as it is."""
+
+    exit_code = ExitCode.AUTHOR_ERROR
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"not a usable run record: {reason}")
 
 
 class StaleTrace(FlowproofError):

@@ -6,7 +6,7 @@ A dialect never sees a socket or a spec: JSON values and stream frames in, the s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from flowproof.model.jsonvalue import JsonObject, JsonValue
@@ -23,11 +23,15 @@ the agent sent.
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request split into what it asks (`pinned`) and how it wants to be answered."""
+    """A request split into what it asks (`pinned`) and how it wants to be answered.
+
+    `transport` holds the members left out of `pinned`, as they were sent.
+    """
 
     pinned: JsonObject
     stream: bool
     stream_usage: bool
+    transport: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,15 @@ class Dialect(Protocol):
 
     def envelope(self, pinned: JsonValue) -> Envelope:
         """The parts of a request that are compared before its messages."""
+
+    def part_kind(self, name: str, path: str) -> str:
+        """What a reader calls a difference at a JSON path inside one part of the envelope."""
+
+    def message_kind(self, pinned: JsonValue, path: str) -> str:
+        """What a reader calls a difference at a JSON path outside the envelope.
+
+        Such as `system text`, `tool call arguments` or `image`.
+        """
 
     def said(self, pinned: JsonValue) -> Said:
         """Who is asked, with which instructions and tools."""

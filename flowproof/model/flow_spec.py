@@ -170,13 +170,15 @@ class Mock:
 
     `results` are given one call after another; after the last one `repeat_last` decides between
     giving it again and failing. A single `result:` is one result with `repeat_last`. No results:
-    the tool is only declared. A string is sent as it is, anything else as compact JSON.
+    the tool is only declared. A string is sent as it is, anything else as compact JSON. `error`
+    belongs to a tool of an MCP server: its `message`, and the `code` of a JSON-RPC error.
     """
 
     tool: str
     results: tuple[JsonValue, ...]
     repeat_last: bool
     position: Position
+    error: Mapping[str, JsonValue] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,4 +292,5 @@ class SuiteSpec:
     strict: bool = False
     order: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    jobs: str | None = None
     unsupported: tuple[Unsupported, ...] = ()

@@ -39,18 +39,19 @@ def _integer(text: str) -> int | NumberText:
 
 
 def _real(text: str) -> float | NumberText:
+    # Of all floats only 0.0 and -0.0 are equal while their texts differ.
     number = float(text)
-    return number if repr(number) == text else NumberText(text)
+    return number if repr(number) == text != "-0.0" else NumberText(text)
 
 
 def _refuse_constant(text: str) -> None:
     raise JsonError(f"{text} is not a JSON value")
 
 
-def parse(text: str | bytes) -> JsonValue:
+def parse(text: str | bytes, *, max_depth: int = MAX_DEPTH) -> JsonValue:
     """The value that a JSON text denotes. Of a repeated key the last one counts.
 
-    :raises JsonError: if it is not JSON, not UTF-8, or nested deeper than `MAX_DEPTH`.
+    :raises JsonError: if it is not JSON, not UTF-8, or nested deeper than `max_depth`.
     """
     try:
         if isinstance(text, bytes):
@@ -64,12 +65,13 @@ def parse(text: str | bytes) -> JsonValue:
         raise JsonError(f"{error.msg} at line {error.lineno}, column {error.colno}") from error
     except RecursionError as error:
         raise JsonError("nested too deeply") from error
-    if _deeper_than(value, MAX_DEPTH):
-        raise JsonError(f"nested deeper than {MAX_DEPTH} levels")
+    if deeper_than(value, max_depth):
+        raise JsonError(f"nested deeper than {max_depth} levels")
     return cast("JsonValue", value)
 
 
-def _deeper_than(value: object, limit: int) -> bool:
+def deeper_than(value: object, limit: int) -> bool:
+    """Whether containers stand more than `limit` (at least 1) levels deep in a value."""
     level: list[object] = [value]
     for _ in range(limit):
         level = [

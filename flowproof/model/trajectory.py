@@ -92,19 +92,30 @@ class Trajectory:
         """The names of all tools that any request offered to the model."""
         return frozenset(name for turn in self.turns for name in turn.tools)
 
-    def reply(self) -> str | None:
-        """The final assistant message of the conversation that the flow is about.
+    def conversation(self) -> tuple[TurnView, ...]:
+        """The turns of the conversation that the flow is about; empty only without turns.
 
         An agent may also talk to the model about something else, such as a title. Turns of one
         conversation share a system prompt, so the group with the most turns is the one meant,
-        then the one with the most request text; both are independent of the order of arrival.
-        None where that conversation has not replied: it ends in a tool call or an error.
+        then the one with the most request text; the order of arrival never decides.
         """
         groups: dict[str, list[TurnView]] = defaultdict(list)
         for turn in self.turns:
             groups[turn.system].append(turn)
         if not groups:
+            return ()
+        main = max(
+            groups, key=lambda g: (len(groups[g]), sum(t.request_text for t in groups[g]), g)
+        )
+        return tuple(groups[main])
+
+    def reply(self) -> str | None:
+        """The final assistant message of the conversation that the flow is about.
+
+        None where that conversation has not replied: it ends in a tool call or an error.
+        """
+        turns = self.conversation()
+        if not turns:
             return None
-        main = max(groups.values(), key=lambda g: (len(g), sum(t.request_text for t in g)))
-        answers = main[-1].answers
+        answers = turns[-1].answers
         return None if not answers or answers[0].tool_calls else answers[0].text

@@ -1,0 +1,95 @@
+"""Serves recorded turns: each once, the earliest unconsumed equal one first.
+
+Sans-I/O: `replaying_proxy` asks it, `divergence` explains what it does not have.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+
+from flowproof.boundary.divergence import Candidate, diagnose
+from flowproof.dialects.interface import Dialect
+from flowproof.model.fingerprint import Fingerprints, fingerprint
+from flowproof.model.jsonvalue import JsonObject, JsonValue
+from flowproof.model.outcome import Divergence
+from flowproof.model.turn import Operation, Turn
+
+
+class Cassette:
+    """The turns of one trace, being used up by one run.
+
+    `view` maps a request to the part of it that the recording pins; the identity for a trace
+    that pins everything.
+    """
+
+    def __init__(
+        self,
+        turns: Sequence[Turn],
+        dialects: Mapping[str, Dialect],
+        *,
+        view: Callable[[JsonValue], JsonValue] = lambda body: body,
+    ) -> None:
+        self._turns = tuple(turns)
+        self._dialects = dialects
+        self._view = view
+        fingerprints = Fingerprints()
+        self._places: dict[tuple[Operation, bytes], deque[int]] = defaultdict(deque)
+        self._pinned = tuple(view(turn.request) for turn in self._turns)
+        for index, (turn, pinned) in enumerate(zip(self._turns, self._pinned, strict=True)):
+            self._places[turn.operation, fingerprints.of(pinned)].append(index)
+        # Mutable, touched only by `take` and `refuse`: what this run has used and asked for.
+        self._consumed: dict[int, None] = {}
+        self._requests = 0
+        self._divergence: Divergence | None = None
+
+    @property
+    def requests(self) -> int:
+        """How many model requests arrived."""
+        return self._requests
+
+    @property
+    def divergence(self) -> Divergence | None:
+        """The first difference, None while there is none."""
+        return self._divergence
+
+    @property
+    def consumed(self) -> tuple[Turn, ...]:
+        """The turns served so far, in the order in which they were recorded."""
+        return tuple(self._turns[index] for index in sorted(self._consumed))
+
+    @property
+    def unconsumed(self) -> tuple[int, ...]:
+        """The numbers (from 1) of the turns that nobody asked for."""
+        return tuple(i + 1 for i in range(len(self._turns)) if i not in self._consumed)
+
+    def take(self, operation: Operation, pinned: JsonObject) -> Turn | Divergence:
+        """The turn that answers a request, or why there is none.
+
+        After the first divergence every request gets that one again: what follows a divergence
+        says nothing about the agent.
+        """
+        self._requests += 1
+        if self._divergence is not None:
+            return self._divergence
+        viewed = self._view(pinned)
+        places = self._places.get((operation, fingerprint(viewed)))
+        if places:
+            index = places.popleft()
+            self._consumed[index] = None
+            return self._turns[index]
+        candidates = [
+            Candidate(index + 1, turn.operation, self._pinned[index], index in self._consumed)
+            for index, turn in enumerate(self._turns)
+        ]
+        return self.refuse(diagnose(operation, viewed, self._requests, candidates, self._dialects))
+
+    def refuse(self, divergence: Divergence) -> Divergence:
+        """Fail the run with this divergence, unless an earlier one already did."""
+        self._divergence = self._divergence or divergence
+        return self._divergence
+
+    def reject(self, kind: str, message: str) -> Divergence:
+        """Count a request that cannot be matched at all, and fail the run because of it."""
+        self._requests += 1
+        return self.refuse(Divergence(kind, message, self._requests))

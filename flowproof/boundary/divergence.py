@@ -1,0 +1,255 @@
+"""Names the first difference between a request and the recording, envelope before messages.
+
+Its counterpart is `cassette`, which found that no recorded turn is equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import NamedTuple
+
+from flowproof.dialects.interface import Dialect, EnvelopePart
+from flowproof.model.jsonvalue import (
+    MISSING,
+    JsonError,
+    JsonValue,
+    Missing,
+    parse,
+    same,
+)
+from flowproof.model.outcome import Divergence, Excerpt
+from flowproof.model.turn import Operation
+from flowproof.model.visible import (
+    compact,
+    describe_character,
+    difference,
+    first_difference,
+)
+
+_NEAREST_OF = 32
+"""How many unconsumed turns are compared in search of the nearest; runs rarely skip so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The request of a recorded turn, numbered from 1, and whether this run has used it."""
+
+    number: int
+    operation: Operation
+    request: JsonValue
+    consumed: bool
+
+
+class Change(NamedTuple):
+    """Where two values first differ. A side that has nothing there is `MISSING`."""
+
+    path: str
+    recorded: JsonValue | Missing
+    replayed: JsonValue | Missing
+
+
+def diagnose(
+    operation: Operation,
+    pinned: JsonValue,
+    request: int,
+    candidates: Sequence[Candidate],
+    dialects: Mapping[str, Dialect],
+) -> Divergence:
+    """Explain why no unconsumed turn equals a request; `request` is its ordinal from 1."""
+    repeated = next(
+        (c for c in candidates if c.operation == operation and same(c.request, pinned)),
+        None,
+    )
+    if repeated is not None:
+        return _repeated(repeated, request, candidates)
+    left = [candidate for candidate in candidates if not candidate.consumed]
+    if not left:
+        return _extra(request, len(candidates))
+    same_operation = [candidate for candidate in left if candidate.operation == operation]
+    if not same_operation:
+        return _other_operation(operation, left[0], request)
+    dialect = dialects[operation.dialect]
+    nearest = min(
+        same_operation[:_NEAREST_OF],
+        key=lambda candidate: _distance(dialect, candidate.request, pinned),
+    )
+    return _difference(dialect, nearest, pinned, request)
+
+
+def _repeated(repeated: Candidate, request: int, candidates: Sequence[Candidate]) -> Divergence:
+    left = sum(not candidate.consumed for candidate in candidates)
+    rest = f"{left} recorded turns are still unused" if left else "no recorded turn is left"
+    return Divergence(
+        kind="extra call" if not left else "repeated call",
+        message=(
+            f"model request {request} repeats turn {repeated.number}, which was recorded once "
+            f"and is requested again ({rest})"
+        ),
+        request=request,
+        turn=repeated.number,
+    )
+
+
+def _extra(request: int, recorded: int) -> Divergence:
+    turns = "1 turn" if recorded == 1 else f"{recorded} turns"
+    return Divergence(
+        kind="extra call",
+        message=(
+            f"the agent made one model call more than recorded: this is request {request}, "
+            f"and the recording holds {turns}, all used"
+        ),
+        request=request,
+    )
+
+
+def _other_operation(operation: Operation, expected: Candidate, request: int) -> Divergence:
+    recorded = expected.operation
+    kind = "dialect" if recorded.dialect != operation.dialect else "operation"
+    return Divergence(
+        kind=kind,
+        message=(
+            f"model request {request} speaks {operation.dialect} ({operation.path}); "
+            f"turn {expected.number} was recorded in {recorded.dialect} ({recorded.path})"
+        ),
+        request=request,
+        turn=expected.number,
+    )
+
+
+def _distance(dialect: Dialect, recorded: JsonValue, pinned: JsonValue) -> int:
+    """How much two requests differ: a part of the envelope weighs more than a message."""
+    parts = sum(
+        not _same_part(old, new) for _, old, new in _paired_parts(dialect, recorded, pinned)
+    )
+    messages = sum(
+        not (isinstance(old, Missing) or isinstance(new, Missing)) and not same(old, new)
+        for old, new in zip_longest(
+            dialect.message_list(recorded), dialect.message_list(pinned), fillvalue=MISSING
+        )
+    )
+    lengths = abs(len(dialect.message_list(recorded)) - len(dialect.message_list(pinned)))
+    return 3 * parts + messages + lengths
+
+
+def _paired_parts(
+    dialect: Dialect, recorded: JsonValue, pinned: JsonValue
+) -> Iterator[tuple[str, EnvelopePart | None, EnvelopePart | None]]:
+    old = {part.name: part for part in dialect.envelope(recorded).parts}
+    new = {part.name: part for part in dialect.envelope(pinned).parts}
+    for name in [*old, *(name for name in new if name not in old)]:
+        yield name, old.get(name), new.get(name)
+
+
+def _same_part(old: EnvelopePart | None, new: EnvelopePart | None) -> bool:
+    return old is not None and new is not None and same(old.value, new.value)
+
+
+def _difference(
+    dialect: Dialect, nearest: Candidate, pinned: JsonValue, request: int
+) -> Divergence:
+    recorded = nearest.request
+    for name, old, new in _paired_parts(dialect, recorded, pinned):
+        if not _same_part(old, new):
+            root = next(part.path for part in (old, new) if part is not None)
+            change = first_change(
+                root, MISSING if old is None else old.value, MISSING if new is None else new.value
+            )
+            return _explained(dialect.part_kind(name, change.path), change, nearest, request)
+    change = first_change("$", recorded, pinned)
+    return _explained(dialect.message_kind(recorded, change.path), change, nearest, request)
+
+
+def first_change(path: str, recorded: JsonValue | Missing, replayed: JsonValue | Missing) -> Change:
+    """The first place, in recorded order, where two different values differ."""
+    match recorded, replayed:
+        case dict(), dict():
+            for key in [*recorded, *(key for key in replayed if key not in recorded)]:
+                old, new = recorded.get(key, MISSING), replayed.get(key, MISSING)
+                if not _same_or_missing(old, new):
+                    return first_change(_member(path, key), old, new)
+        case list(), list():
+            for index, (old, new) in enumerate(zip_longest(recorded, replayed, fillvalue=MISSING)):
+                if not _same_or_missing(old, new):
+                    return first_change(f"{path}[{index}]", old, new)
+        case _:
+            pass
+    return Change(path, recorded, replayed)
+
+
+def _same_or_missing(old: JsonValue | Missing, new: JsonValue | Missing) -> bool:
+    if isinstance(old, Missing) or isinstance(new, Missing):
+        return False
+    return same(old, new)
+
+
+def _member(path: str, key: str) -> str:
+    return f"{path}.{key}" if key.isidentifier() else f"{path}[{compact(key, limit=80)}]"
+
+
+def _explained(kind: str, change: Change, nearest: Candidate, request: int) -> Divergence:
+    inner = _inside_text(change)
+    shown = inner or change
+    notes = _notes(change, inner)
+    return Divergence(
+        kind=kind,
+        message=(
+            f"model request {request} differs from turn {nearest.number} in its {kind}, "
+            f"at {shown.path}{notes}"
+        ),
+        request=request,
+        turn=nearest.number,
+        path=shown.path,
+        excerpt=_excerpt(shown),
+    )
+
+
+def _inside_text(change: Change) -> Change | None:
+    """The difference inside two texts that hold JSON, such as the arguments of a tool call."""
+    if not (isinstance(change.recorded, str) and isinstance(change.replayed, str)):
+        return None
+    try:
+        old, new = parse(change.recorded), parse(change.replayed)
+    except JsonError:
+        return None
+    if not isinstance(old, dict | list) or not isinstance(new, dict | list) or same(old, new):
+        return None
+    return first_change(change.path, old, new)
+
+
+def _notes(change: Change, inner: Change | None) -> str:
+    old, new = change.recorded, change.replayed
+    if inner is not None or not (isinstance(old, str) and isinstance(new, str)):
+        return ""
+    if old.split() == new.split():
+        return " (only white space differs)"
+    at = first_difference(old, new)
+    if not (old[at : at + 1].isascii() and new[at : at + 1].isascii()):
+        return f" (recorded {describe_character(old, at)}, sent {describe_character(new, at)})"
+    try:
+        if same(parse(old), parse(new)):
+            return " (the same JSON value, written differently)"
+    except JsonError:
+        pass
+    return ""
+
+
+def _excerpt(change: Change) -> tuple[Excerpt, ...]:
+    old, new = change.recorded, change.replayed
+    if isinstance(old, str) and isinstance(new, str):
+        pair = difference(old, new)
+        return Excerpt("-", pair.recorded), Excerpt("+", pair.replayed)
+    left, right = _shown(old), _shown(new)
+    if left == right:
+        pair = difference(_whole(old), _whole(new))
+        left, right = pair
+    return Excerpt("-", left), Excerpt("+", right)
+
+
+def _shown(value: JsonValue | Missing) -> str:
+    return "(absent)" if isinstance(value, Missing) else compact(value)
+
+
+def _whole(value: JsonValue | Missing) -> str:
+    return "(absent)" if isinstance(value, Missing) else compact(value, limit=1_000_000)

@@ -1,0 +1,82 @@
+"""What both proxies do with a request before it is answered: route it, read it, put mocks in.
+
+`replaying_proxy` and `recording_proxy` answer it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flowproof.boundary.http1 import Reply, Request
+from flowproof.boundary.mocks import MockResults, ResultsExhausted
+from flowproof.boundary.traffic import UnservedRequests
+from flowproof.dialects.interface import Asked, Dialect
+from flowproof.dialects.registry import by_name, find
+from flowproof.model.jsonvalue import JsonError, JsonObject, parse, write
+from flowproof.model.turn import Operation
+
+REFUSAL_CODE = "flowproof_divergence"
+_NO_RETRY = ("x-should-retry", "false")
+_JSON = ("content-type", "application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A request that a dialect serves. `request` is what is pinned, mocks put in."""
+
+    dialect: Dialect
+    operation: Operation
+    asked: Asked
+    request: JsonObject
+    mocked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A request on a served path that cannot be matched: what is wrong with it."""
+
+    dialect: Dialect
+    kind: str
+    message: str
+
+
+class Intake:
+    """Reads the model calls of one flow."""
+
+    def __init__(self, mocks: MockResults) -> None:
+        self._mocks = mocks
+        self.unserved = UnservedRequests()
+
+    def read(self, request: Request) -> ModelCall | Unreadable | None:
+        """The model call that a request is; None where no dialect serves its path."""
+        found = find(request.method, request.path)
+        if found is None:
+            self.unserved.note(request.method, request.path)
+            return None
+        dialect, operation = found
+        try:
+            body = parse(request.body)
+        except JsonError as error:
+            return Unreadable(dialect, "request body", f"the request body is not JSON: {error}")
+        if not isinstance(body, dict):
+            return Unreadable(dialect, "request body", "the request body is not a JSON object")
+        asked = dialect.asked(body)
+        try:
+            pinned, mocked = dialect.substitute(asked.pinned, self._mocks)
+        except ResultsExhausted as error:
+            return Unreadable(dialect, "mock results", str(error))
+        return ModelCall(dialect, operation, asked, pinned, mocked)
+
+
+async def refuse(dialect: Dialect, reply: Reply, message: str) -> None:
+    """Answer so that the client fails at once: a status that SDKs do not retry (400), and the
+    diagnosis where their error messages show it."""
+    body = dialect.error(400, message, REFUSAL_CODE)
+    await reply.send(400, [_JSON, _NO_RETRY], write(body).encode())
+
+
+async def refuse_unserved(reply: Reply, request: Request) -> None:
+    """Answer a request that no dialect serves."""
+    message = f"flowproof serves no model API at {request.method} {request.path}"
+    body = by_name("openai.chat").error(404, message, "flowproof_unserved")
+    await reply.send(404, [_JSON, _NO_RETRY], write(body).encode())

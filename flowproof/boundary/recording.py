@@ -1,0 +1,134 @@
+"""Collects what crossed the model boundary and decides what of it makes a recording.
+
+Sans-I/O: `recording_proxy` reports to it; `cassette` serves what came of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from flowproof.model.fingerprint import Fingerprints
+from flowproof.model.jsonvalue import JsonObject, JsonValue, same
+from flowproof.model.turn import Operation, Response, Turn
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """One request on its way. It ends with a `response`, or with a `failure`: a reason why no
+    complete answer exists. With neither it is still in flight."""
+
+    number: int
+    operation: Operation
+    request: JsonObject
+    mocked: tuple[str, ...]
+    streamed: bool
+    response: Response | None = None
+    failure: str | None = None
+
+    @property
+    def transient(self) -> bool:
+        """Whether a client may try again: 429, a server error, or no complete answer."""
+        if self.response is None:
+            return True
+        return self.response.status == 429 or self.response.status >= 500
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a recording holds: its turns in the order of their requests, how many transient
+    failures were left out because a retry succeeded, and what keeps it from being one."""
+
+    turns: tuple[Turn, ...]
+    retries_dropped: int
+    problems: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Recording:
+    """All exchanges of one run, in order of arrival."""
+
+    exchanges: list[Exchange] = field(default_factory=list)
+
+    def open(
+        self, operation: Operation, request: JsonObject, mocked: tuple[str, ...], streamed: bool
+    ) -> Exchange:
+        """Note a request that is about to be forwarded."""
+        before = next(
+            (old.request for old in reversed(self.exchanges) if old.operation == operation), None
+        )
+        exchange = Exchange(
+            number=len(self.exchanges) + 1,
+            operation=operation,
+            request=request if before is None else _sharing(request, before),
+            mocked=mocked,
+            streamed=streamed,
+        )
+        self.exchanges.append(exchange)
+        return exchange
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests have neither an answer nor a failure yet."""
+        return sum(e.response is None and e.failure is None for e in self.exchanges)
+
+    def finish(self, *, keep_retries: bool) -> Recorded:
+        """Turn the exchanges into turns. A transient failure is dropped if an equal request
+        later succeeded; one that nobody retried is a turn, or a problem where no complete
+        answer exists. `keep_retries` keeps every complete answer."""
+        turns: list[Turn] = []
+        problems: list[str] = []
+        dropped = 0
+        keys = self._keys()
+        succeeded = {
+            key: exchange.number
+            for exchange, key in zip(self.exchanges, keys, strict=True)
+            if not exchange.transient
+        }
+        for exchange, key in zip(self.exchanges, keys, strict=True):
+            later = succeeded.get(key, 0) > exchange.number
+            if exchange.transient and later and not (keep_retries and exchange.response):
+                dropped += 1
+            elif exchange.response is None:
+                reason = exchange.failure or "it was still unanswered when the agent ended"
+                problems.append(f"model request {exchange.number} has no answer: {reason}")
+            else:
+                turns.append(_turn(exchange, exchange.response))
+        return Recorded(tuple(turns), dropped, tuple(problems))
+
+    def _keys(self) -> list[tuple[Operation, bytes]]:
+        fingerprints = Fingerprints()
+        return [(e.operation, fingerprints.of(e.request)) for e in self.exchanges]
+
+
+def _turn(exchange: Exchange, response: Response) -> Turn:
+    return Turn(
+        operation=exchange.operation,
+        request=exchange.request,
+        response=response,
+        streamed=exchange.streamed,
+        mocked=exchange.mocked,
+    )
+
+
+def _sharing(new: JsonObject, old: JsonObject) -> JsonObject:
+    """`new`, reusing the parts of `old` that are the same.
+
+    Each request repeats the conversation so far; without sharing, memory would grow with the
+    square of its length.
+    """
+    return {key: _shared(value, old.get(key)) for key, value in new.items()}
+
+
+def _shared(new: JsonValue, old: JsonValue) -> JsonValue:
+    if isinstance(new, list) and isinstance(old, list):
+        kept = _common_prefix(new, old)
+        return [*old[:kept], *new[kept:]]
+    return old if same(new, old) else new
+
+
+def _common_prefix(new: Sequence[JsonValue], old: Sequence[JsonValue]) -> int:
+    for index, (left, right) in enumerate(zip(new, old, strict=False)):
+        if not same(left, right):
+            return index
+    return min(len(new), len(old))

@@ -1,0 +1,69 @@
+"""The model boundary at replay: answers from a cassette. There is no HTTP client here.
+
+Its counterpart at record is `recording_proxy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flowproof.boundary.cassette import Cassette
+from flowproof.boundary.http1 import Reply, Request
+from flowproof.boundary.model_proxy import (
+    Intake,
+    ModelCall,
+    Unreadable,
+    refuse,
+    refuse_unserved,
+)
+from flowproof.model.jsonvalue import write
+from flowproof.model.outcome import Divergence
+from flowproof.model.rawtext import to_bytes
+from flowproof.model.turn import Response
+
+
+class ReplayingProxy:
+    """Handles the requests of one replayed flow."""
+
+    def __init__(self, intake: Intake, cassette: Cassette) -> None:
+        self._intake = intake
+        self._cassette = cassette
+
+    async def handle(self, request: Request, reply: Reply) -> None:
+        """Answer one request: from the recording, or with a refusal that names the difference."""
+        call = self._intake.read(request)
+        if call is None:
+            await refuse_unserved(reply, request)
+            return
+        if isinstance(call, Unreadable):
+            divergence = self._cassette.reject(call.kind, call.message)
+            await refuse(call.dialect, reply, str(divergence))
+            return
+        taken = self._cassette.take(call.operation, call.request)
+        if isinstance(taken, Divergence):
+            await refuse(call.dialect, reply, f"flowproof: replay diverged: {taken}")
+        else:
+            await _serve(call, taken.response, reply)
+
+
+async def _serve(call: ModelCall, response: Response, reply: Reply) -> None:
+    frames = _frames(call, response)
+    if frames is None:
+        text = response.text
+        body = write(response.body).encode() if text is None else to_bytes(text)
+        await reply.send(response.status, [("content-type", response.content_type)], body)
+        return
+    headers = [("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache")]
+    await reply.start(response.status, headers)
+    for frame in frames:
+        await reply.chunk(frame)
+    await reply.end()
+
+
+def _frames(call: ModelCall, response: Response) -> Iterable[bytes] | None:
+    """The answer as a stream, or None where it is to be a plain body."""
+    if not call.asked.stream or response.status >= 300 or response.text is not None:
+        return None
+    if response.events is not None:
+        return call.dialect.replayed(response.events, call.asked)
+    return call.dialect.stream(response.body, call.asked)

@@ -1,0 +1,183 @@
+"""The one way out of flowproof: the model endpoint that a recording is made against.
+
+Fixed when it is built; nothing in a request chooses another. Imported at record only, so that a
+replay has no HTTP client in its process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Mapping
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+
+from flowproof.boundary.endpoint import Endpoint, Limits
+from flowproof.boundary.http1 import Headers, Request
+
+_KEPT_BACK = frozenset(
+    {
+        # hop by hop (RFC 9110 §7.6.1) and framing, which the client sets itself
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "host",
+        "content-length",
+        "content-encoding",
+        "expect",
+        # answers are stored decoded, so we ask only for what we can decode
+        "accept-encoding",
+        # credentials: the agent holds placeholders
+        "authorization",
+        "x-api-key",
+        "api-key",
+        "x-goog-api-key",
+        "cookie",
+    }
+)
+_NOT_PASSED_ON = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "content-length",
+        "content-encoding",
+        "set-cookie",
+    }
+)
+
+
+class NoAnswer(Exception):
+    """The upstream gave no complete answer; the message says what happened, without secrets."""
+
+
+class UpstreamReply:
+    """An answer that has begun: its status and headers are there, its body is not yet."""
+
+    def __init__(self, response: aiohttp.ClientResponse, limits: Limits) -> None:
+        self._response = response
+        self._limits = limits
+        self.status = response.status
+        self.content_type = response.headers.get("content-type", "")
+
+    @property
+    def headers(self) -> Headers:
+        """The headers that may be passed on to the agent."""
+        return [
+            (name.lower(), value)
+            for name, value in self._response.headers.items()
+            if name.lower() not in _NOT_PASSED_ON
+        ]
+
+    @property
+    def is_event_stream(self) -> bool:
+        """Whether the body is a stream of server-sent events."""
+        return self.content_type.partition(";")[0].strip().lower() == "text/event-stream"
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The decoded body as it arrives.
+
+        :raises NoAnswer: if it breaks off, stalls, or grows beyond its bound.
+        """
+        total = 0
+        with _translated(self._limits):
+            async for chunk in self._response.content.iter_any():
+                total += len(chunk)
+                if total > self._limits.max_body:
+                    raise NoAnswer(f"the answer is larger than {self._limits.max_body} bytes")
+                yield chunk
+
+    async def body(self) -> bytes:
+        """The whole decoded body."""
+        return b"".join([chunk async for chunk in self.chunks()])
+
+
+class Upstream:
+    """An open HTTP client for the endpoint of each provider."""
+
+    def __init__(
+        self, session: aiohttp.ClientSession, endpoints: Mapping[str, Endpoint], limits: Limits
+    ) -> None:
+        self._session = session
+        self._endpoints = endpoints
+        self._limits = limits
+
+    @contextlib.asynccontextmanager
+    async def post(
+        self, provider: str, path: str, request: Request, body: bytes
+    ) -> AsyncIterator[UpstreamReply]:
+        """Forward one request with another body, and read its answer inside the context.
+
+        :raises NoAnswer: if no answer begins.
+        """
+        endpoint = self._endpoints[provider]
+        url = f"{endpoint.url}{path}{'?' if request.query else ''}{request.query}"
+        headers = [(name, value) for name, value in request.headers if name not in _KEPT_BACK]
+        async with contextlib.AsyncExitStack() as stack:
+            with _translated(self._limits):
+                response = await stack.enter_async_context(
+                    self._session.post(
+                        url,
+                        data=body,
+                        headers=[*headers, *endpoint.headers.items()],
+                        allow_redirects=False,
+                        proxy=_proxy_for(url),
+                    )
+                )
+            yield UpstreamReply(response, self._limits)
+
+
+@contextlib.asynccontextmanager
+async def open_upstream(
+    endpoints: Mapping[str, Endpoint], limits: Limits
+) -> AsyncIterator[Upstream]:
+    """An `Upstream` that closes its connections at the end; `endpoints` by provider."""
+    timeout = aiohttp.ClientTimeout(
+        total=None, sock_connect=limits.connect_timeout, sock_read=limits.idle_timeout
+    )
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(
+        connector=connector,
+        timeout=timeout,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers={"accept-encoding": "gzip, deflate"},
+        skip_auto_headers=("user-agent",),
+    ) as session:
+        yield Upstream(session, endpoints, limits)
+
+
+def _proxy_for(url: str) -> str | None:
+    """The web proxy that the environment asks for, as other HTTP clients understand it."""
+    parts = urlsplit(url)
+    if parts.hostname is None or proxy_bypass(parts.netloc):
+        return None
+    return getproxies().get(parts.scheme)
+
+
+@contextlib.contextmanager
+def _translated(limits: Limits) -> Iterator[None]:
+    """Turn what the HTTP library raises into `NoAnswer` with words of our own."""
+    try:
+        yield
+    except aiohttp.ConnectionTimeoutError as error:
+        raise NoAnswer(f"no connection within {limits.connect_timeout:g} s") from error
+    except aiohttp.SocketTimeoutError as error:
+        raise NoAnswer(f"it sent nothing for {limits.idle_timeout:g} s") from error
+    except aiohttp.ClientConnectorError as error:
+        raise NoAnswer(f"cannot connect: {error.os_error.strerror or error.os_error}") from error
+    except aiohttp.ServerDisconnectedError as error:
+        raise NoAnswer("the connection was dropped before an answer") from error
+    except aiohttp.ClientPayloadError as error:
+        raise NoAnswer("the answer broke off") from error
+    except (aiohttp.ClientError, OSError) as error:
+        raise NoAnswer(f"the connection failed ({type(error).__name__})") from error

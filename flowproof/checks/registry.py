@@ -1,0 +1,92 @@
+"""Evaluates every assertion of a flow. Pure: assertions and evidence in, results out.
+
+Counterpart: the `check` task of a flow, which resolves `${VAR}` and gathers the evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from flowproof.checks.interface import Evidence
+from flowproof.checks.matching import conditions
+from flowproof.checks.reply import judge_reply
+from flowproof.checks.tool_calls import CallLedger
+from flowproof.model.flow_spec import (
+    Assertion,
+    AssertNoEgress,
+    AssertNoSecretLeak,
+    AssertNoToolCall,
+    AssertReply,
+    AssertToolCall,
+    AssertToolCalls,
+    Matcher,
+    Scalar,
+)
+from flowproof.model.outcome import AssertionResult, Outcome, Uncertifiable, Unjudged
+from flowproof.spec.pattern import PatternError, compile_pattern
+
+
+def check_all(assertions: Sequence[Assertion], evidence: Evidence) -> tuple[AssertionResult, ...]:
+    """The result of each assertion, in order, whatever became of those before it.
+
+    `${VAR}` must be resolved. A strict flow gets one result more, for calls that no step lists.
+    """
+    ledger = CallLedger(evidence.trajectory)
+    results = [
+        AssertionResult(item.source, item.position.line, _judge(item, evidence, ledger))
+        for item in assertions
+    ]
+    if evidence.strict:
+        unlisted = ledger.nothing_unlisted()
+        results.append(AssertionResult("strict: true", evidence.line, unlisted))
+    return tuple(results)
+
+
+def _judge(item: Assertion, evidence: Evidence, ledger: CallLedger) -> Outcome:
+    unusable = _unusable(item)
+    if unusable:
+        return Unjudged(unusable)
+    match item:
+        case AssertToolCall():
+            return ledger.called(item)
+        case AssertToolCalls():
+            return ledger.called_exactly(item)
+        case AssertNoToolCall():
+            return ledger.not_called(item)
+        case AssertReply():
+            return judge_reply(item, evidence.trajectory)
+        case AssertNoEgress():
+            return Uncertifiable("`assert_no_egress` is not built in this version")
+        case AssertNoSecretLeak():
+            return Uncertifiable("`assert_no_secret_leak` is not built in this version")
+        case _:
+            assert_never(item)
+
+
+def _unusable(item: Assertion) -> str:
+    """Why a text or pattern cannot be looked for; empty if it can.
+
+    Asked before any call is seen: a variable can hold nothing or no pattern at all, and a check
+    that met no call to try it on would be green while proving nothing.
+    """
+    for matcher, text in _searches(item):
+        if not text:
+            return f"`{matcher}` looks for an empty text, which is in every text"
+        if matcher is Matcher.MATCHES:
+            try:
+                compile_pattern(text)
+            except PatternError as error:
+                return f"the pattern cannot be used: {error}"
+    return ""
+
+
+def _searches(item: Assertion) -> list[tuple[Matcher, str]]:
+    if isinstance(item, AssertReply):
+        found = [(item.matcher, item.value)]
+    elif isinstance(item, AssertToolCall | AssertNoToolCall):
+        clauses = conditions(item)
+        found = [(c.matcher, c.value) for c in clauses if isinstance(c.value, Scalar)]
+    else:
+        found = []
+    return [(m, value.text) for m, value in found if m in {Matcher.CONTAINS, Matcher.MATCHES}]

@@ -1,0 +1,214 @@
+"""Judges the steps about tool calls over one trajectory, one step after another.
+
+Counterparts: `matching` decides about one call, `registry` asks for each step of a flow.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from flowproof.checks import showing
+from flowproof.checks.explaining import closest, describe, why_not
+from flowproof.checks.matching import Fit, conditions, fit
+from flowproof.model.flow_spec import (
+    AssertNoToolCall,
+    AssertToolCall,
+    AssertToolCalls,
+    Clause,
+    Times,
+)
+from flowproof.model.outcome import Failed, Outcome, Passed
+from flowproof.model.trajectory import PlacedCall, Trajectory
+
+
+class CallLedger:
+    """All calls of a trajectory, and which of them the steps judged so far account for.
+
+    Ordered steps match the earliest call after the one that the ordered step before them
+    matched, which finds an ordered subsequence wherever there is one. A step that fails leaves
+    the ledger as it was, so that later steps are judged on their own merit.
+    """
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        self._calls: Sequence[PlacedCall] = tuple(trajectory.calls())
+        self._offered = trajectory.offered_tools()
+        self._next = 0
+        self._in_order: set[int] = set()
+        self._listed: set[int] = set()
+
+    def called(self, step: AssertToolCall) -> Outcome:
+        """Whether the call was made in its order, or as often as `times` says."""
+        if step.times is not None:
+            return self._counted(step, step.times)
+        clauses = conditions(step)
+        for index in range(self._next, len(self._calls)):
+            if fit(step.tool, clauses, self._calls[index].call) is Fit.MATCHES:
+                self._next = index + 1
+                self._in_order.add(index)
+                self._listed.add(index)
+                return Passed()
+        return self._not_in_order(step.tool, clauses)
+
+    def called_exactly(self, step: AssertToolCalls) -> Outcome:
+        """Whether these tools and no others were called, in this order."""
+        made = [placed.call.name for placed in self._calls]
+        left = Counter(step.tools)
+        for index, tool in enumerate(made):
+            if left[tool] > 0:
+                left[tool] -= 1
+                self._listed.add(index)
+        if made == list(step.tools):
+            return Passed()
+        pairs = enumerate(zip_longest(step.tools, made), start=1)
+        number, (wanted, actual) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
+        if wanted is None:
+            what = f"call {number} should not be there: {showing.call(self._calls[number - 1])}"
+        elif actual is None:
+            what = f"call {number} is missing: it should be {showing.name(wanted)}"
+        else:
+            placed = self._calls[number - 1]
+            what = f"call {number} should be {showing.name(wanted)}: {showing.call(placed)}"
+        return Failed(
+            what,
+            expected=f"{len(step.tools)} calls: {_names(step.tools)}",
+            closest=f"{len(made)} calls: {_names(made)}",
+        )
+
+    def not_called(self, step: AssertNoToolCall) -> Outcome:
+        """Whether no call of the whole trajectory is one that the step forbids.
+
+        A call whose arguments are not JSON counts as forbidden: nothing shows that it is not.
+        """
+        guilty: dict[Fit, list[PlacedCall]] = {Fit.MATCHES: [], Fit.UNKNOWN: [], Fit.DIFFERS: []}
+        for placed in self._calls:
+            guilty[fit(step.tool, step.clauses, placed.call)].append(placed)
+        every = guilty[Fit.MATCHES] + guilty[Fit.UNKNOWN]
+        if not every:
+            return Passed()
+        first, tool = every[0], showing.name(step.tool)
+        if guilty[Fit.MATCHES]:
+            what = f"{tool} was called in turn {first.turn} with {showing.arguments(first)}"
+        else:
+            what = (
+                f"{tool} was called in turn {first.turn}; its arguments are not JSON, so it "
+                f"cannot be shown that they differ: {showing.arguments(first)}"
+            )
+        if len(every) > 1:
+            what += f" (and {len(every) - 1} more)"
+        wanted = f"no call of {describe(step.tool, step.clauses)}"
+        return Failed(what, expected=wanted, closest=showing.call(first))
+
+    def nothing_unlisted(self) -> Outcome:
+        """Whether each call is one that a step accounts for; to be asked after every step.
+
+        An ordered step accounts for the call it matched, a step with `times` for all calls that
+        match, a list of calls for as many calls of each tool as it names.
+        """
+        unlisted = [call for index, call in enumerate(self._calls) if index not in self._listed]
+        if not unlisted:
+            return Passed()
+        count = "1 call is" if len(unlisted) == 1 else f"{len(unlisted)} calls are"
+        return Failed(
+            f"{count} listed by no step: {showing.some(map(showing.call, unlisted), 5)}",
+            expected="no call that no step lists",
+            closest=showing.call(unlisted[0]),
+        )
+
+    def _counted(self, step: AssertToolCall, times: Times) -> Outcome:
+        clauses = conditions(step)
+        fits = [fit(step.tool, clauses, placed.call) for placed in self._calls]
+        matching = [index for index, found in enumerate(fits) if found is Fit.MATCHES]
+        unknown = fits.count(Fit.UNKNOWN)
+        self._listed.update(matching)
+        low, high, count = times.minimum, times.maximum, len(matching)
+        # Calls that cannot be judged must not decide: it has to hold with and without them.
+        if low <= count and (high is None or count + unknown <= high):
+            return Passed()
+        calls = self._named(step.tool)
+        if not calls:
+            return self._never_called(step.tool, f"{describe(step.tool, clauses)}, {_often(times)}")
+        tool, wanted = showing.name(step.tool), f"wanted: {_often(times)}"
+        if not count and not unknown:
+            near = why_not(clauses, closest(clauses, calls))
+            what = f"{tool} was called with other arguments, never with these; {wanted}; {near}"
+        else:
+            with_these = " with these arguments" if clauses else ""
+            was = f"was called {_number(count)}" if count else "was never called"
+            what = f"{tool} {was}{with_these}; {wanted}"
+        if unknown:
+            what += f"; {unknown} more cannot be judged: the arguments are not JSON"
+        nearest = calls if not count else [self._calls[index] for index in matching]
+        return Failed(
+            what,
+            expected=f"{describe(step.tool, clauses)}, {_often(times)}",
+            closest=showing.some(map(showing.call, nearest), 3),
+        )
+
+    def _not_in_order(self, tool: str, clauses: tuple[Clause, ...]) -> Failed:
+        expected = describe(tool, clauses)
+        calls = self._named(tool)
+        if not calls:
+            return self._never_called(tool, expected)
+        earlier = [
+            index
+            for index, placed in enumerate(self._calls[: self._next])
+            if fit(tool, clauses, placed.call) is Fit.MATCHES
+        ]
+        if not earlier:
+            near = closest(clauses, calls)
+            what = f"{showing.name(tool)} was called with other arguments"
+            return Failed(
+                f"{what}: {why_not(clauses, near)}", expected=expected, closest=showing.call(near)
+            )
+        free = [index for index in earlier if index not in self._in_order]
+        near = self._calls[(free or earlier)[-1]]
+        last = self._calls[self._next - 1]
+        if free:
+            what = (
+                f"{showing.name(tool)} was called, but out of order: in turn {near.turn}, before "
+                f"{showing.name(last.call.name)} in turn {last.turn}, which an earlier step matched"
+            )
+        else:
+            what = (
+                f"{showing.name(tool)} was called {_number(len(earlier))}"
+                f"{' with these arguments' if clauses else ''}, "
+                "and earlier steps already account for that"
+            )
+        return Failed(what, expected=expected, closest=showing.call(near))
+
+    def _never_called(self, tool: str, expected: str) -> Failed:
+        made = [placed.call.name for placed in self._calls]
+        what = f"{showing.name(tool)} was never called"
+        if made:
+            what += f"; called were {_names(made)}"
+        else:
+            what += "; the model asked for no tool at all"
+        if self._offered and tool not in self._offered:
+            what += "; no request offered a tool of this name"
+        near = showing.nearest(tool, {*made, *self._offered})
+        if near is not None:
+            what += f"; did you mean {showing.name(near)}?"
+        return Failed(what, expected=expected, closest=_names(made))
+
+    def _named(self, tool: str) -> list[PlacedCall]:
+        return [placed for placed in self._calls if placed.call.name == tool]
+
+
+def _names(tools: Sequence[str]) -> str:
+    return showing.some(map(showing.name, tools)) or "none"
+
+
+def _number(count: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def _often(times: Times) -> str:
+    if times.maximum is None:
+        return f"at least {_number(times.minimum)}"
+    if times.minimum == times.maximum:
+        return _number(times.minimum)
+    if not times.minimum:
+        return f"at most {_number(times.maximum)}"
+    return f"{times.minimum} to {times.maximum} times"

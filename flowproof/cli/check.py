@@ -1,0 +1,58 @@
+"""`flowproof check`: validate specs and suites without running anything."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from flowproof.cli.options import Output, output_options, say
+
+
+@click.command("check")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@output_options
+def command(paths: tuple[Path, ...], output: Output) -> int:
+    """Validate every flow below PATHS, and the suite.yaml of each."""
+    from flowproof.errors import ExitCode, Problem, SpecError
+    from flowproof.flow.compile import compile_flow
+    from flowproof.flow.job import relative
+    from flowproof.model.jsonvalue import JsonValue, write
+    from flowproof.spec.flow import load_flow
+    from flowproof.spec.suite import load_suite, nearest_suite
+    from flowproof.suite.discover import discover
+
+    here = Path.cwd()
+    specs = discover(paths)
+    suites = dict.fromkeys(
+        suite for spec in specs if (suite := nearest_suite(spec.parent)) is not None
+    )
+    problems: list[Problem] = []
+    for suite in suites:
+        try:
+            load_suite(suite, shown=relative(suite, here))
+        except SpecError as error:
+            problems += error.problems
+    for spec in specs:
+        try:
+            flow = load_flow(spec, shown=relative(spec, here))
+            compile_flow(flow, "replay")
+        except SpecError as error:
+            problems += error.problems
+    if output.json:
+        listed: list[JsonValue] = [
+            {"file": p.file, "line": p.line, "column": p.column, "message": p.message}
+            for p in problems
+        ]
+        checked: list[JsonValue] = [relative(path, here) for path in (*suites, *specs)]
+        sys.stdout.write(write({"checked": checked, "problems": listed}) + "\n")
+    else:
+        for problem in problems:
+            say(str(problem))
+        files = len(specs) + len(suites)
+        if not output.quiet or problems:
+            say(f"{files} file{'s' * (files != 1)} checked, {len(problems) or 'no'} problems")
+    if problems:
+        return int(ExitCode.AUTHOR_ERROR)
+    return int(ExitCode.PASSED if specs else ExitCode.NOTHING_RAN)

@@ -1,0 +1,49 @@
+"""`flowproof graph`: draw what a spec compiles into."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command("graph")
+@click.argument("spec", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["text", "mermaid", "dot", "svg"]),
+    default="text",
+    show_default=True,
+    help="svg needs Graphviz's `dot` program.",
+)
+@click.option(
+    "--phase",
+    type=click.Choice(["record", "replay", "both"]),
+    default="both",
+    show_default=True,
+    help="Which run to draw.",
+)
+def command(spec: Path, kind: str, phase: str) -> None:
+    """Draw the task graph that SPEC compiles into, for record and for replay."""
+    from flowproof.flow.compile import compile_flow
+    from flowproof.graph import draw
+    from flowproof.model.run_record import Phase
+    from flowproof.spec.flow import load_flow
+
+    flow = load_flow(spec, shown=str(spec))
+    render = {
+        "text": draw.as_text,
+        "mermaid": draw.as_mermaid,
+        "dot": draw.as_dot,
+        "svg": draw.as_svg,
+    }[kind]
+    phases: tuple[Phase, ...] = ("record", "replay")
+    chosen = [one for one in phases if phase in (one, "both")]
+    if kind == "svg" and len(chosen) > 1:
+        raise click.UsageError("an SVG file holds one graph: add --phase record or --phase replay")
+    for one in chosen:
+        drawing = render(compile_flow(flow, one)).rstrip("\n")
+        heading = f"{one}:\n" if kind == "text" else ""
+        sys.stdout.write(f"{heading}{drawing}\n{'' if one is chosen[-1] else chr(10)}")

@@ -1,0 +1,122 @@
+"""The command line as a whole: which commands there are, and how errors leave the process.
+
+A command's module is imported when that command runs, so that none pays for another.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from flowproof.errors import ExitCode, FlowproofError, SpecError
+from flowproof.version import __version__
+
+_COMMANDS = {
+    "record": ("flowproof.cli.record", "Run once against the real model and write the trace."),
+    "run": ("flowproof.cli.replay", "Replay flows from their traces; no model is contacted."),
+    "suite": ("flowproof.cli.suite", "Run many flows and write reports."),
+    "check": ("flowproof.cli.check", "Validate specs and suites without running anything."),
+    "schema": ("flowproof.cli.schema", "Print the JSON Schema of specs or suites."),
+    "graph": ("flowproof.cli.graph", "Draw the task graph that a spec compiles into."),
+    "show": ("flowproof.cli.show", "Print the trajectory that a trace holds."),
+}
+
+
+class _Commands(click.Group):
+    """A group that imports a command only when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        command = importlib.import_module(_COMMANDS[name][0]).command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{_COMMANDS[name][0]} defines no command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        # The help texts stand here as well, so that `--help` imports no command.
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and name not in _COMMANDS and not name.startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, _COMMANDS, n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise click.UsageError(f"no such command `{name}`{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 passed, 1 a flow failed, 2 usage or files, 3 internal error, "
+    "4 the world (upstream, port, capability), 5 nothing ran, 130 interrupted.",
+)
+@click.version_option(__version__, prog_name="flowproof", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Record an AI agent once; replay it with no model, no key and no tool server."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; the exit code of the process."""
+    try:
+        outcome = cli.main(list(arguments), prog_name="flowproof", standalone_mode=False)
+        return int(outcome) if isinstance(outcome, int) else int(ExitCode.PASSED)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        if "--json" in arguments:
+            _print_json(error.format_message(), ExitCode.AUTHOR_ERROR)
+        else:
+            error.show()
+        return int(ExitCode.AUTHOR_ERROR)
+    except FlowproofError as error:
+        _tell(error, arguments)
+        return int(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        return int(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output has left; Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(ExitCode.PASSED)
+    except Exception as error:
+        return _internal(error, arguments)
+
+
+def _tell(error: FlowproofError, arguments: Sequence[str]) -> None:
+    if "--json" in arguments:
+        _print_json(str(error), error.exit_code)
+    else:
+        from flowproof.model.visible import printable
+
+        prefix = "" if isinstance(error, SpecError) else "error: "
+        click.echo(f"{prefix}{printable(str(error))}", err=True)
+
+
+def _internal(error: Exception, arguments: Sequence[str]) -> int:
+    if "--debug" in arguments:
+        raise error
+    message = f"internal error: {type(error).__name__}: {error}"
+    if "--json" in arguments:
+        _print_json(message, ExitCode.INTERNAL)
+    else:
+        click.echo(f"{message}\nThis is a fault of flowproof; --debug shows where.", err=True)
+    return int(ExitCode.INTERNAL)
+
+
+def _print_json(message: str, code: ExitCode) -> None:
+    from flowproof.model.jsonvalue import write
+
+    click.echo(write({"error": message, "exit_code": int(code)}))

@@ -1,0 +1,63 @@
+"""Options that every command takes, and what they decide."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How much a command says and how. `color` is None where the environment decides."""
+
+    json: bool
+    quiet: bool
+    verbose: bool
+    color: bool | None
+    debug: bool
+
+
+def output_options(function: F) -> F:
+    """Add --json, -q, -v, --no-color and --debug, passed on as one `output`."""
+
+    def gathered(
+        *args: Any,
+        json: bool,
+        quiet: bool,
+        verbose: bool,
+        no_color: bool,
+        debug: bool,
+        **kwargs: Any,
+    ) -> Any:
+        output = Output(json, quiet, verbose, False if no_color else None, debug)
+        return function(*args, output=output, **kwargs)
+
+    gathered.__name__ = function.__name__
+    gathered.__doc__ = function.__doc__
+    gathered.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+    for option in (
+        click.option("--debug", is_flag=True, help="Show where an internal error came from."),
+        click.option("--no-color", is_flag=True, help="Never use colours."),
+        click.option("-v", "--verbose", is_flag=True, help="Say more, agent output included."),
+        click.option("-q", "--quiet", is_flag=True, help="Say only what is not green."),
+        click.option("--json", is_flag=True, help="Print one JSON object to stdout."),
+    ):
+        gathered = option(gathered)
+    return gathered  # type: ignore[return-value]
+
+
+def say(text: str) -> None:
+    """A line for people, on stderr."""
+    sys.stderr.write(text + "\n")
+
+
+def environment() -> dict[str, str]:
+    """The process environment, read once."""
+    return dict(os.environ)

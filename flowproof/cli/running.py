@@ -1,0 +1,145 @@
+"""Runs flows for a command: signals, progress, the run record, reports, the exit code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import anyio
+
+from flowproof.cli.options import Output, environment, say
+from flowproof.drivers.command import CommandDriver
+from flowproof.flow.job import World
+from flowproof.model.clock import SystemClock
+from flowproof.model.run_record import FlowRecord, RunRecord
+from flowproof.report.console import Style, summary, wants_color
+from flowproof.report.live import Progress, progress
+from flowproof.suite.project import JobOptions, Project
+from flowproof.suite.run import Interrupt, RunOptions, run_flows
+from flowproof.suite.run_store import keep, new_run_id
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a command wants run. `specs` are absolute, `folder` is where the run record goes;
+    `reports` are kinds with the folder or file that each goes to."""
+
+    command: str
+    suite: str
+    specs: Sequence[Path]
+    folder: Path
+    job: JobOptions
+    skip_untraced: bool = False
+    allow_empty: bool = False
+    partial: bool = False
+    reports: Mapping[str, Path] = field(default_factory=dict)
+
+
+def execute(plan: Plan, output: Output, here: Path) -> int:
+    """Run a plan, tell people and files about it, and return the exit code."""
+    clock = SystemClock()
+    environ = environment()
+    world = World(clock, environ, CommandDriver(clock=clock), debug=output.debug)
+    options = RunOptions(
+        command=plan.command,
+        suite=plan.suite,
+        run_id=new_run_id(clock.now()),
+        skip_untraced=plan.skip_untraced,
+        allow_empty=plan.allow_empty,
+        partial=plan.partial,
+    )
+    style = Style(wants_color(sys.stderr, environ) if output.color is None else output.color)
+    view = _view(plan, output, environ, style)
+    project = Project(here, plan.job)
+
+    async def main() -> RunRecord:
+        interrupt = Interrupt()
+        async with anyio.create_task_group() as group:
+            group.start_soon(_listen, interrupt)
+            record = await run_flows(plan.specs, project, world, options, view, interrupt)
+            group.cancel_scope.cancel()
+        return record
+
+    with view:
+        record = anyio.run(main)
+    written = _write(plan, record)
+    if output.json:
+        from flowproof.report.run_json import dump
+
+        sys.stdout.write(dump(record))
+    elif not output.quiet or record.exit_code:
+        say(summary(record, written, style))
+    return int(record.exit_code)
+
+
+async def _listen(interrupt: Interrupt) -> None:
+    """End the run on the first Ctrl-C or SIGTERM, and the process at once on the second: the
+    guard of each agent ends its tree when we are gone."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for number in signals:
+            if interrupt.requested:
+                signal.signal(number, signal.SIG_DFL)
+                signal.raise_signal(number)
+            interrupt.request()
+
+
+def _view(plan: Plan, output: Output, environ: Mapping[str, str], style: Style) -> Progress:
+    if output.json:
+        return _Mute()
+    if output.quiet:
+        return _OnlyRed(
+            progress(sys.stderr, {**environ, "TERM": "dumb"}, total=0, color=style.color)
+        )
+    return progress(sys.stderr, environ, total=len(plan.specs), color=style.color)
+
+
+def _write(plan: Plan, record: RunRecord) -> list[str]:
+    from flowproof.report.write import write_files
+
+    path = keep(record, plan.folder)
+    written: list[str] = []
+    if plan.reports:
+        from flowproof.report.interface import REPORTS
+
+        for kind, folder in plan.reports.items():
+            files = write_files(folder, REPORTS[kind](record))
+            written += [str(file) for file in files]
+    return written or [str(path)]
+
+
+class _Mute:
+    """Says nothing while flows run."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def flow_started(self, name: str) -> None:
+        """Nothing."""
+
+    def flow_ended(self, record: FlowRecord) -> None:
+        """Nothing."""
+
+
+class _OnlyRed(_Mute):
+    """Passes on only flows that are not green."""
+
+    def __init__(self, inner: Progress) -> None:
+        self._inner = inner
+
+    def flow_ended(self, record: FlowRecord) -> None:
+        """Tell of a flow that is not green."""
+        if not record.verdict.green:
+            self._inner.flow_ended(record)

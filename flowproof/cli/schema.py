@@ -1,0 +1,25 @@
+"""`flowproof schema`: the JSON Schema of what authors write, for editors and other tools."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+
+@click.command("schema")
+@click.option(
+    "--of",
+    "kind",
+    type=click.Choice(["flow", "suite"]),
+    default="flow",
+    show_default=True,
+    help="Which file the schema describes.",
+)
+def command(kind: str) -> None:
+    """Print the JSON Schema that accepts exactly what flowproof accepts."""
+    from flowproof.spec.schema import flow_schema, suite_schema
+
+    schema = flow_schema() if kind == "flow" else suite_schema()
+    sys.stdout.write(json.dumps(schema, indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,30 @@
+"""`flowproof show`: print the trajectory that a trace holds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command("show")
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the trajectory as one JSON object.")
+def command(trace: Path, as_json: bool) -> None:
+    """Print the trajectory in TRACE: what was said, which tools were called, what came back."""
+    from flowproof.flow.boundary import DIALECTS_BY_NAME, require_spoken
+    from flowproof.flow.trajectory import trajectory_of
+    from flowproof.report.run_json import dump_part
+    from flowproof.report.trajectory_text import trajectory_text
+    from flowproof.trace.file import read_trace
+
+    found = read_trace(trace, str(trace), "SPEC")
+    require_spoken(found.turns)
+    trajectory = trajectory_of(found.turns, DIALECTS_BY_NAME)
+    if as_json:
+        sys.stdout.write(dump_part(trajectory))
+        return
+    made = [found.spec_name or trace.name, found.recorded, f"flowproof {found.flowproof}"]
+    heading = "  ".join(part for part in made if part)
+    sys.stdout.write(f"{heading}\n\n{trajectory_text(trajectory)}\n")

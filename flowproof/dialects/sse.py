@@ -1,0 +1,122 @@
+"""Server-sent events, byte-exact: cut a stream into frames, read one frame, write one.
+
+Every dialect that streams over SSE builds on this; none of it knows what a frame says.
+"""
+
+from __future__ import annotations
+
+import re
+
+from flowproof.errors import UpstreamError
+
+MAX_FRAME = 16 * 1024 * 1024
+"""Most bytes that one frame may hold: far above any event of a model API."""
+
+_BOM = b"\xef\xbb\xbf"
+# The groups are atomic so that one \r\n never counts as two line ends. A blank line after a bare
+# \r is taken as a bare \r too, so that a stream of these need not wait for the byte after it.
+_END = re.compile(rb"[^\r\n](?:(?>\r\n|\n)(?>\r\n|\n|\r)|\r(?!\n)\r)")
+_BLANK = re.compile(rb"(?>\r\n|\n|\r)")
+_LONGEST_END = 5
+
+
+class FrameError(UpstreamError):
+    """A stream holds a frame of more bytes than are accepted."""
+
+    def __init__(self, found: int, limit: int) -> None:
+        self.found = found
+        self.limit = limit
+        super().__init__(
+            f"an event of at least {found} bytes, of which at most {limit} are accepted; "
+            "check that the upstream sends server-sent events, each ended by a blank line"
+        )
+
+
+class FrameSplitter:
+    """Cuts a byte stream into whole frames, wherever the transport cut it.
+
+    A frame ends with the blank line after its first line that is not blank; a blank line more
+    is a frame of its own. The frames and the rest, joined, are the bytes that were fed, and how
+    those were cut into chunks makes no difference to the frames.
+    """
+
+    def __init__(self, limit: int = MAX_FRAME) -> None:
+        self._limit = limit
+        self._buffer = bytearray()
+        self._searched = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The frames that `chunk` completes, each with its separator.
+
+        :raises FrameError: if a frame, finished or not, is longer than the limit.
+        """
+        self._buffer += chunk
+        frames: list[bytes] = []
+        start = 0
+        while (end := self._end(start)) is not None:
+            self._check(end - start)
+            frames.append(bytes(self._buffer[start:end]))
+            start = end
+        del self._buffer[:start]
+        self._searched = max(0, len(self._buffer) - _LONGEST_END)
+        self._check(len(self._buffer))
+        return frames
+
+    def _end(self, start: int) -> int | None:
+        """Where the frame ends that begins at `start`; None while that is not certain."""
+        found = _BLANK.match(self._buffer, start)
+        alone = found is not None
+        if found is None:
+            found = _END.search(self._buffer, max(start, self._searched))
+        if found is None:
+            return None
+        # A final \r may be half of a line end; after another bare \r it is taken as it is.
+        half = self._buffer.endswith(b"\r" if alone else b"\n\r")
+        undecided = half and found.end() == len(self._buffer)
+        return None if undecided else found.end()
+
+    def _check(self, size: int) -> None:
+        if size > self._limit:
+            raise FrameError(size, self._limit)
+
+    def rest(self) -> bytes:
+        """The bytes after the last whole frame; a client never acts on them."""
+        return bytes(self._buffer)
+
+
+def fields(frame: bytes) -> list[tuple[str, str]]:
+    """The lines of a frame as name and value, in order; a comment has an empty name.
+
+    Bytes that are not UTF-8 are replaced, as the standard asks.
+    """
+    found: list[tuple[str, str]] = []
+    for line in frame.removeprefix(_BOM).splitlines():
+        if line:
+            name, _, value = line.decode("utf-8", "replace").partition(":")
+            found.append((name, value.removeprefix(" ")))
+    return found
+
+
+def data_of(frame: bytes) -> str | None:
+    """The data lines of a frame, joined by newlines; None where it has none."""
+    lines = [value for name, value in fields(frame) if name == "data"]
+    return "\n".join(lines) if lines else None
+
+
+def event_of(frame: bytes) -> str | None:
+    """The event name that a frame gives itself, or None."""
+    names = [value for name, value in fields(frame) if name == "event"]
+    return names[-1] or None if names else None
+
+
+def frame(data: str, event: str | None = None) -> bytes:
+    """One frame that carries `data`, lines ended by newlines.
+
+    :raises ValueError: if the event name spans lines.
+    """
+    if event is not None and ("\n" in event or "\r" in event):
+        raise ValueError(f"an event name is one line, not {event!r}")
+    named = "" if event is None else f"event: {event}\n"
+    lines = data.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    text = named + "".join(f"data: {line}\n" for line in lines) + "\n"
+    return text.encode()

@@ -1,0 +1,145 @@
+"""Runs an agent that is a command: bounded in time and output, its whole process tree ended.
+
+Counterpart: the flow layer builds the `Launch`, environment included, and judges the `AgentExit`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Literal, TypeAlias
+
+import anyio
+
+from flowproof.drivers.capture import DEFAULT_LIMIT, Collector
+from flowproof.drivers.interface import Launch
+from flowproof.drivers.tree import ProcessTree, TreeEnd
+from flowproof.model.clock import Clock
+from flowproof.model.run_record import AgentExit
+
+Stream: TypeAlias = Literal["stdout", "stderr"]
+OnOutput: TypeAlias = Callable[[Stream, bytes], None]
+
+_CHUNK = 65536
+_DRAIN_SECONDS = 1.0
+"""How long output is still read once the tree is gone: a process outside may hold a pipe."""
+
+
+def platform_tree(grace: float) -> ProcessTree:
+    """The most that this platform can do about a process tree.
+
+    :raises OSError: if the system has no process or descriptor left.
+    """
+    if sys.platform == "linux":
+        from flowproof.drivers.guarded import GuardedTree
+
+        return GuardedTree(grace)
+    else:
+        from flowproof.drivers.portable import SessionTree
+
+        return SessionTree(grace)
+
+
+class CommandDriver:
+    """The `command` driver. May run several agents at once.
+
+    `grace` is the time in seconds between SIGTERM and SIGKILL, `limit` the bytes kept of each
+    stream, head and tail together. `on_output` sees all output as it arrives; it must not block.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        grace: float = 2.0,
+        limit: int = DEFAULT_LIMIT,
+        on_output: OnOutput | None = None,
+        new_tree: Callable[[float], ProcessTree] = platform_tree,
+    ) -> None:
+        self._clock = clock
+        self._grace = grace
+        self._limit = limit
+        self._on_output = on_output
+        self._new_tree = new_tree
+        self._prestarted: list[ProcessTree] = []
+
+    @contextlib.contextmanager
+    def prestart(self) -> Iterator[None]:
+        """Get a process ready for the next `run`, while the caller does something else.
+
+        Needs no event loop. What no `run` took up is ended on leaving.
+        """
+        tree = None
+        # Only a head start: a system out of processes is reported by `run`.
+        with contextlib.suppress(OSError):
+            tree = self._new_tree(self._grace)
+            self._prestarted.append(tree)
+        try:
+            yield
+        finally:
+            if tree is not None and tree in self._prestarted:
+                self._prestarted.remove(tree)
+                tree.close()
+
+    async def run(self, launch: Launch) -> AgentExit:
+        """Run the agent and wait until it and everything it started is gone.
+
+        Cancelling the call ends the whole process tree before it returns. A command that
+        cannot be started is an `AgentExit` with an `error`, not an exception.
+        """
+        began = self._clock.monotonic()
+        stdout, stderr = Collector(self._limit), Collector(self._limit)
+        timed_out = False
+        try:
+            tree = self._prestarted.pop() if self._prestarted else self._new_tree(self._grace)
+        except OSError as error:
+            ended = TreeEnd(None, f"no process could be made for `{launch.argv[0]}`: {error}")
+        else:
+            with contextlib.closing(tree):
+                ended, timed_out = await self._supervise(tree, launch, stdout, stderr)
+        return AgentExit(
+            status=ended.status,
+            timed_out=timed_out,
+            duration=self._clock.monotonic() - began,
+            stdout=stdout.captured(),
+            stderr=stderr.captured(),
+            error=ended.error,
+            survivors=ended.survivors,
+        )
+
+    async def _supervise(
+        self, tree: ProcessTree, launch: Launch, stdout: Collector, stderr: Collector
+    ) -> tuple[TreeEnd, bool]:
+        # Reading goes on while the tree is ended, also when this call is cancelled: an agent
+        # that blocks on a full pipe could not use its grace.
+        readers = [anyio.CancelScope(shield=True), anyio.CancelScope(shield=True)]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._read, tree.stdout, "stdout", stdout, readers[0])
+            tasks.start_soon(self._read, tree.stderr, "stderr", stderr, readers[1])
+            try:
+                with anyio.move_on_after(launch.timeout) as deadline:
+                    await tree.run(launch)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    ended = await tree.end()
+                for reader in readers:
+                    reader.deadline = anyio.current_time() + _DRAIN_SECONDS
+        return ended, deadline.cancelled_caught
+
+    async def _read(
+        self, descriptor: int, stream: Stream, collector: Collector, scope: anyio.CancelScope
+    ) -> None:
+        with scope:
+            while True:
+                await anyio.wait_readable(descriptor)
+                try:
+                    chunk = os.read(descriptor, _CHUNK)
+                except BlockingIOError:
+                    continue
+                if not chunk:
+                    return
+                collector.feed(chunk)
+                if self._on_output is not None:
+                    self._on_output(stream, chunk)

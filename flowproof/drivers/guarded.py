@@ -1,0 +1,181 @@
+"""An agent's process tree on Linux, where a guard process ends it even if flowproof is killed.
+
+Counterpart: `guard.py`, which holds the protocol spoken here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from flowproof.drivers import guard
+from flowproof.drivers.interface import Launch
+from flowproof.drivers.start_error import start_error, unpassable
+from flowproof.drivers.tree import TreeEnd
+
+_MARGIN_SECONDS = 2.0
+"""Beyond its own bounds, how long a guard may take to answer before it is given up."""
+
+
+def _guard_command() -> list[str]:
+    # UTF-8 mode makes the guard turn text into bytes as `_wire` expects, in any locale.
+    script = str(Path(guard.__file__).resolve())
+    return [sys.executable, "-I", "-S", "-X", "utf8", script]
+
+
+def _guard_environment() -> dict[str, str]:
+    """What the guard's interpreter may need to start; an agent can read it, so nothing else."""
+    return {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+
+
+def _wire(text: str) -> str:
+    """A text whose UTF-8 bytes are those that this process would pass to the system."""
+    return os.fsencode(text).decode("utf-8", "surrogateescape")
+
+
+class GuardedTree:
+    """Starts its guard at once; `grace` is the time in seconds between SIGTERM and SIGKILL.
+
+    :raises OSError: if the guard cannot be started.
+    """
+
+    def __init__(self, grace: float) -> None:
+        self._grace = grace
+        self._received = bytearray()
+        self._launch: Launch | None = None
+        self._agent = 0
+        self._ended = False
+        self._status: int | None = None
+        self._error = ""
+        self._survivors: tuple[str, ...] = ()
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            self._control, control = socket.socketpair()
+            ours.callback(self._control.close)
+            theirs.callback(control.close)
+            self.stdout, stdout = os.pipe()
+            ours.callback(os.close, self.stdout)
+            theirs.callback(os.close, stdout)
+            self.stderr, stderr = os.pipe()
+            ours.callback(os.close, self.stderr)
+            theirs.callback(os.close, stderr)
+            self._guard = subprocess.Popen(
+                _guard_command(),
+                stdin=control.fileno(),
+                stdout=stdout,
+                stderr=stderr,
+                env=_guard_environment(),
+                cwd="/",
+                start_new_session=True,
+            )
+            self._descriptors = ours.pop_all()
+        self._control.setblocking(False)
+        os.set_blocking(self.stdout, False)
+        os.set_blocking(self.stderr, False)
+
+    async def run(self, launch: Launch) -> None:
+        """Start the agent and wait until it exits or cannot be started."""
+        if problem := unpassable(launch):
+            self._error = problem
+            return
+        request = {
+            "argv": [_wire(word) for word in launch.argv],
+            "cwd": _wire(launch.cwd),
+            "env": {_wire(name): _wire(value) for name, value in launch.env.items()},
+            "grace": self._grace,
+        }
+        self._launch = launch
+        await self._send(json.dumps(request).encode() + b"\n")
+        while self._status is None and (message := await self._receive()) is not None:
+            self._note(message)
+
+    async def end(self) -> TreeEnd:
+        """Have the guard end what is left, and wait for its last word."""
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_WR)
+        patience = self._grace + guard.SETTLE_SECONDS + guard.KILL_SECONDS + _MARGIN_SECONDS
+        with anyio.move_on_after(patience) as deadline:
+            while (message := await self._receive()) is not None:
+                self._note(message)
+        if deadline.cancelled_caught or (self._launch and not (self._ended or self._error)):
+            self._give_up()
+        return TreeEnd(self._status, self._error, self._survivors)
+
+    def close(self) -> None:
+        """Give every descriptor back and reap the guard; an unused guard leaves at once."""
+        self._descriptors.close()
+        try:
+            self._guard.wait(_MARGIN_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._guard.kill()
+            self._guard.wait()
+
+    def _note(self, message: dict[str, Any]) -> None:
+        match message:
+            case {"started": int(pid)}:
+                self._agent = pid
+            case {"exited": int(status)}:
+                self._status = status
+            case {"ended": True, "survivors": survivors, "left": left}:
+                self._ended = True
+                still = [f"{name} (could not be ended)" for name in left]
+                self._survivors = tuple(_printable(name) for name in [*survivors, *still])
+            case {"failed": str(stage), "errno": int(number), "reason": str(reason)}:
+                assert self._launch is not None  # the guard answers, it never asks
+                self._error = start_error(self._launch, stage, number, reason)
+
+    def _give_up(self) -> None:
+        """The guard is gone or hangs without having ended the tree: do what can still be done."""
+        if self._guard.poll() is None:
+            guard.signal_tree(self._guard.pid, signal.SIGKILL)
+            self._guard.kill()
+        status = self._guard.wait()
+        if self._agent:
+            with contextlib.suppress(OSError):
+                os.killpg(self._agent, signal.SIGKILL)
+        if self._status is None:
+            self._error = (
+                f"the guard process of the agent ended before the agent did (status {status}); "
+                "processes that the agent started may still run"
+            )
+
+    async def _send(self, line: bytes) -> None:
+        rest = memoryview(line)
+        while rest:
+            try:
+                rest = rest[self._control.send(rest) :]
+            except BlockingIOError:
+                await anyio.wait_writable(self._control)
+            except OSError:
+                return  # the guard is gone; reading says so
+
+    async def _receive(self) -> dict[str, Any] | None:
+        """The guard's next message; None when it has no more to say."""
+        while (end := self._received.find(b"\n")) < 0:
+            await anyio.wait_readable(self._control)
+            try:
+                data = self._control.recv(65536)
+            except BlockingIOError:
+                continue
+            except OSError:
+                data = b""
+            if not data:
+                return None
+            self._received += data
+        line = bytes(self._received[:end])
+        del self._received[: end + 1]
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+
+def _printable(name: str) -> str:
+    # A process chooses its own name, so it could hold terminal controls.
+    return "".join(char if char.isprintable() else "?" for char in name)

@@ -1,0 +1,137 @@
+"""Why an agent could not be started, in words that help its author.
+
+Counterpart: the operating system's error numbers, as `guarded.py` and `portable.py` meet them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+from flowproof.drivers.interface import Launch
+
+
+def unpassable(launch: Launch) -> str:
+    """What in a launch no process can be given, or nothing: NUL bytes, broken text, odd names."""
+    if not launch.argv:
+        return "the command has no words"
+    for name in launch.env:
+        if not name or "=" in name:
+            return f"`{name}` is no name for an environment variable"
+    texts = [("the command", word) for word in launch.argv]
+    texts += [("the working directory", launch.cwd)]
+    texts += [("the name of an environment variable", name) for name in launch.env]
+    texts += [(f"the environment variable {name}", value) for name, value in launch.env.items()]
+    for what, text in texts:
+        if "\0" in text:
+            return f"{what} holds a NUL character, which ends a text for the operating system"
+        try:
+            os.fsencode(text)
+        except UnicodeEncodeError as error:
+            bad = f"U+{ord(text[error.start]):04X}"
+            return f"{what} holds {bad}, which {error.encoding} cannot express"
+    return ""
+
+
+def start_error(launch: Launch, stage: str, number: int, reason: str) -> str:
+    """One or two sentences: what could not be started, why, and what to do about it.
+
+    `stage` is `cwd`, `exec` or another step, `number` an errno or 0, `reason` its raw text.
+    """
+    if stage == "cwd":
+        return _cwd_error(launch.cwd, number, reason)
+    if stage != "exec":
+        return f"no process could be made for `{launch.argv[0]}`: {reason}"
+    command = launch.argv[0]
+    match number:
+        case errno.ENOENT | errno.ENOTDIR:
+            return _not_found(launch)
+        case errno.EACCES | errno.EPERM:
+            return _not_executable(launch)
+        case errno.ENOEXEC:
+            return (
+                f"`{command}` is neither a program for this machine nor a script that starts "
+                "with a #! line; put its interpreter in front, such as `python` or `sh`"
+            )
+        case errno.E2BIG:
+            size = sum(len(os.fsencode(text)) for text in (*launch.argv, *launch.env.values()))
+            return (
+                f"the words and environment of `{command}` ({size:,} bytes) are more than the "
+                "operating system passes on; Linux takes 128 KiB in one value, so give the agent "
+                "a long text in a file"
+            )
+        case _:
+            return f"`{command}` could not be started: {reason}"
+
+
+def _cwd_error(cwd: str, number: int, reason: str) -> str:
+    match number:
+        case errno.ENOENT:
+            why = "does not exist"
+        case errno.ENOTDIR:
+            why = "is not a folder"
+        case errno.EACCES:
+            why = "may not be entered"
+        case _:
+            why = f"cannot be used: {reason}"
+    return f"the working directory {cwd} {why}; `agent.cwd` sets it, relative to the spec"
+
+
+def _located(launch: Launch) -> Path | None:
+    """The file that the command names, executable or not."""
+    command = launch.argv[0]
+    if "/" in command:
+        path = Path(launch.cwd, command)
+        return path if path.exists() else None
+    for folder in os.get_exec_path(launch.env):
+        path = Path(launch.cwd, folder, command)
+        if path.exists():
+            return path
+    return None
+
+
+def _not_found(launch: Launch) -> str:
+    command = launch.argv[0]
+    path = _located(launch)
+    if path is not None:
+        return (
+            f"`{command}` exists ({path}), but the interpreter that it needs does not; "
+            f"see its #! line{_shown(path)}"
+        )
+    if "/" in command:
+        return f"`{command}` was not found from {launch.cwd}; check the path and `agent.cwd`"
+    if "=" in command:
+        return f"`{command}` is no command; set variables in `agent.env`, or use `shell: true`"
+    hint = "install it, or give its path"
+    if Path(launch.cwd, command).exists():
+        hint = f"a file of that name is in {launch.cwd}: write `./{command}`"
+    elif command == "python" and shutil.which("python3", path=launch.env.get("PATH")):
+        hint = "`python3` is there"
+    searched = launch.env.get("PATH") or os.defpath
+    return f"`{command}` was not found; {hint}. The agent's PATH is {searched}"
+
+
+def _shown(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            line = file.readline(200)
+    except OSError:
+        return ""
+    text = line.decode("utf-8", "replace").rstrip()
+    # A carriage return there is a classic: it becomes part of the interpreter's name.
+    windows = " (it ends in a carriage return)" if line.endswith(b"\r\n") else ""
+    return f": {text}{windows}" if text.startswith("#!") else ""
+
+
+def _not_executable(launch: Launch) -> str:
+    command = launch.argv[0]
+    path = _located(launch)
+    if path is not None and path.is_dir():
+        return f"`{command}` is a folder ({path}), not a program"
+    where = f" ({path})" if path is not None else ""
+    return (
+        f"`{command}` is not executable{where}; allow it with `chmod +x`, "
+        "or put its interpreter in front"
+    )

@@ -1,0 +1,44 @@
+"""One agent with every process below it, whatever the platform can do about them.
+
+Implementations: `guarded.py` (Linux) and `portable.py`; `command.py` drives either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from flowproof.drivers.interface import Launch
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEnd:
+    """How it went: the agent's own exit status (negative for a signal, None if there is none),
+    why there is none, and the names of processes that outlived the agent."""
+
+    status: int | None
+    error: str = ""
+    survivors: tuple[str, ...] = ()
+
+
+class ProcessTree(Protocol):
+    """Used once: `run`, then `end`, then `close`. Only `close` may come without the others.
+
+    `stdout` and `stderr` are the non-blocking read ends of the agent's pipes; they reach their
+    end when the tree is gone, unless a process that could not be ended holds one.
+    """
+
+    @property
+    def stdout(self) -> int: ...
+
+    @property
+    def stderr(self) -> int: ...
+
+    async def run(self, launch: Launch) -> None:
+        """Start the agent and wait until it exits or cannot be started. May be cancelled."""
+
+    async def end(self) -> TreeEnd:
+        """End whatever is left of the tree, in bounded time. To be shielded by the caller."""
+
+    def close(self) -> None:
+        """Give every descriptor back and reap the direct child; may be called twice."""

@@ -1,0 +1,55 @@
+"""Judges a run: evaluates every assertion and decides the verdict.
+
+A verdict that is not green ends the task as failed, so that nothing after it writes a trace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flowproof.checks.interface import Evidence
+from flowproof.checks.registry import check_all
+from flowproof.checks.warnings import guard_warnings
+from flowproof.errors import FlowproofError
+from flowproof.flow.boundary import DIALECTS_BY_NAME, Lanes
+from flowproof.flow.job import FlowJob
+from flowproof.flow.judge import Judgement, judge
+from flowproof.flow.resolve_env import Prepared
+from flowproof.flow.trajectory import trajectory_of
+from flowproof.model.outcome import AssertionResult
+from flowproof.model.run_record import AgentExit
+from flowproof.model.trajectory import Trajectory
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A judged run."""
+
+    judgement: Judgement
+    results: tuple[AssertionResult, ...]
+    trajectory: Trajectory
+    warnings: tuple[str, ...]
+
+
+class NotGreen(FlowproofError):
+    """The flow was judged, and it is not green."""
+
+    def __init__(self, checked: Checked) -> None:
+        self.checked = checked
+        super().__init__(checked.judgement.reason.partition("\n")[0])
+
+
+def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> Checked:
+    """Judge one run.
+
+    :raises NotGreen: if it is not green; the exception holds all that was found.
+    """
+    trajectory = trajectory_of(lanes.turns, DIALECTS_BY_NAME)
+    evidence = Evidence(trajectory, strict=job.spec.strict, line=job.spec.position.line)
+    results = check_all(prepared.assertions, evidence)
+    judgement = judge(job.spec.agent, job.phase, ended, lanes, results, strict=job.strict)
+    warnings = guard_warnings(prepared.assertions, trajectory)
+    checked = Checked(judgement, results, trajectory, warnings)
+    if not judgement.verdict.green:
+        raise NotGreen(checked)
+    return checked

@@ -1,0 +1,16 @@
+"""Compiles a flow into its task graph: the pipeline in graphs/*.yaml, fitted to the spec."""
+
+from __future__ import annotations
+
+from flowproof.assets import asset
+from flowproof.graph.load import expand, load_template
+from flowproof.graph.task import Graph
+from flowproof.model.flow_spec import FlowSpec
+from flowproof.model.run_record import Phase
+
+
+def compile_flow(spec: FlowSpec, phase: Phase) -> Graph:
+    """The immutable graph of tasks that records or replays a flow."""
+    name = f"{phase}.yaml"
+    template = load_template(asset("graphs", name).read_text("utf-8"), f"graphs/{name}")
+    return expand(template, {"mcp": [server.name for server in spec.mcp]}, {spec.agent.driver})

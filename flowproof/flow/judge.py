@@ -1,0 +1,162 @@
+"""Decides a flow's verdict from what its run left. Pure; the order of the reasons matters.
+
+What the agent did wrong is a `fail`; what kept it from being judged is an `error`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from flowproof.errors import ExitCode
+from flowproof.flow.boundary import Lanes
+from flowproof.model.flow_spec import Agent
+from flowproof.model.outcome import (
+    AssertionResult,
+    Failed,
+    Uncertifiable,
+    Unjudged,
+    Verdict,
+)
+from flowproof.model.run_record import AgentExit, Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One reason why a flow is not green."""
+
+    verdict: Verdict
+    exit_code: ExitCode
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict, with its reason where it is not a plain pass."""
+
+    verdict: Verdict
+    exit_code: ExitCode
+    reason: str = ""
+
+
+def judge(
+    agent: Agent,
+    phase: Phase,
+    ended: AgentExit,
+    lanes: Lanes,
+    results: Sequence[AssertionResult],
+    *,
+    strict: bool,
+) -> Judgement:
+    """The verdict of a flow that ran to its end.
+
+    The first finding decides it, since it explains those after it; all are told.
+    """
+    findings = list(_findings(agent, phase, ended, lanes, results))
+    if findings:
+        reason = "\n".join(finding.text for finding in findings)
+        return Judgement(findings[0].verdict, findings[0].exit_code, reason)
+    if results:
+        return Judgement(Verdict.PASS, ExitCode.PASSED)
+    if strict:
+        return Judgement(Verdict.ERROR, ExitCode.AUTHOR_ERROR, "nothing was asserted (strict)")
+    return Judgement(Verdict.PASS_NOTHING_ASSERTED, ExitCode.PASSED, "nothing was asserted")
+
+
+def _findings(
+    agent: Agent,
+    phase: Phase,
+    ended: AgentExit,
+    lanes: Lanes,
+    results: Sequence[AssertionResult],
+) -> Iterator[Finding]:
+    if ended.error:
+        yield _author(f"the agent could not be started: {ended.error}")
+        return
+    if lanes.divergence is not None:
+        # What the agent did after it was refused says nothing about the agent.
+        yield _fault(lanes.divergence.message)
+        return
+    if ended.timed_out:
+        yield _fault(f"the agent was still running after {agent.timeout:g} s and was ended")
+    if lanes.refused_key:
+        yield _author(f"the upstream refused the credentials: {lanes.refused_key}")
+    for problem in lanes.problems:
+        yield Finding(Verdict.ERROR, ExitCode.WORLD_ERROR, problem)
+    if lanes.traffic.requests == 0:
+        yield _fault(_no_requests(phase, ended, lanes))
+    elif lanes.unconsumed:
+        yield _fault(_unconsumed(lanes))
+    if not ended.timed_out and ended.status != agent.expect_exit:
+        yield _fault(_exit(agent, ended))
+    yield from _assertion_findings(results)
+
+
+def _fault(text: str) -> Finding:
+    return Finding(Verdict.FAIL, ExitCode.FLOW_FAILED, text)
+
+
+def _author(text: str) -> Finding:
+    return Finding(Verdict.ERROR, ExitCode.AUTHOR_ERROR, text)
+
+
+def _assertion_findings(results: Sequence[AssertionResult]) -> Iterator[Finding]:
+    """One finding per way of not holding; the results themselves say which and why."""
+    failed = [r for r in results if isinstance(r.outcome, Failed)]
+    if failed:
+        yield _fault(_of_assertions(failed, results, "failed"))
+    unjudged = [r for r in results if isinstance(r.outcome, Unjudged)]
+    if unjudged:
+        yield _author(_of_assertions(unjudged, results, "could not be judged"))
+    uncertain = [r for r in results if isinstance(r.outcome, Uncertifiable)]
+    if uncertain:
+        text = _of_assertions(uncertain, results, "could not be certified")
+        yield Finding(Verdict.CAPABILITY_ERROR, ExitCode.WORLD_ERROR, text)
+
+
+def _of_assertions(
+    found: Sequence[AssertionResult], results: Sequence[AssertionResult], what: str
+) -> str:
+    assertions = "1 assertion" if len(results) == 1 else f"{len(results)} assertions"
+    return f"{len(found)} of {assertions} {what}: {found[0].source}"
+
+
+def _exit(agent: Agent, ended: AgentExit) -> str:
+    expected = f", expected {agent.expect_exit}" if agent.expect_exit else ""
+    return f"the agent {_ending(ended)}{expected}"
+
+
+def _ending(ended: AgentExit) -> str:
+    if ended.status is not None and ended.status < 0:
+        return f"was ended by signal {-ended.status}"
+    return f"exited with status {ended.status}"
+
+
+def _no_requests(phase: Phase, ended: AgentExit, lanes: Lanes) -> str:
+    if unserved := lanes.traffic.unserved:
+        listed = ", ".join(f"{one.method} {one.path} ({one.count}×)" for one in unserved)
+        return (
+            "no model request arrived that flowproof serves; what arrived was: "
+            f"{listed}. Is the client's base URL right, and its API one that flowproof speaks?"
+        )
+    if ended.timed_out:
+        return "no model request had reached flowproof's proxy by then"
+    if ended.status:
+        return f"the agent {_ending(ended)} before it sent any model request"
+    consequence = "so nothing was recorded" if phase == "record" else "so nothing was tested"
+    return (
+        f"the agent ended without sending a model request to flowproof's proxy, {consequence}. "
+        "Most often its client takes its base URL from somewhere else than the variables that "
+        "flowproof sets (OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL …): map the "
+        'variable it reads in agent.env, such as MY_BASE_URL: "${flowproof.proxy_url}"'
+    )
+
+
+def _unconsumed(lanes: Lanes) -> str:
+    numbers = lanes.unconsumed
+    shown = ", ".join(map(str, numbers[:10])) + (" …" if len(numbers) > 10 else "")
+    turns = "turn" if len(numbers) == 1 else "turns"
+    return (
+        f"the agent made fewer model calls than recorded: {lanes.traffic.served} of "
+        f"{lanes.traffic.recorded} turns were used; never requested: {turns} {shown}"
+    )

@@ -1,0 +1,43 @@
+"""Reads a flow's recording, and refuses one that was made under other mocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flowproof.errors import StaleTrace
+from flowproof.flow.job import FlowJob
+from flowproof.model.flow_spec import Mock
+from flowproof.trace.document import RecordedMock, Trace, recorded_mocks
+from flowproof.trace.file import read_trace as read_file
+
+
+def read_trace(job: FlowJob) -> Trace:
+    """The trace of a flow, checked against the mocks that its spec declares today.
+
+    :raises TraceMissing: if there is none.
+    :raises TraceCorrupt: if it cannot be read.
+    :raises StaleTrace: if a mock was added, removed or edited since.
+    """
+    trace = read_file(job.trace_path, job.shown_trace, job.shown_path)
+    changes = list(_mock_changes(job.spec.mocks, trace))
+    if changes:
+        listed = "\n".join(f"  {change}" for change in changes)
+        raise StaleTrace(
+            f"the mocks in {job.shown_path} are not those that {job.shown_trace} was recorded "
+            f"with:\n{listed}\nrecord again: flowproof record {job.shown_path}"
+        )
+    return trace
+
+
+def _mock_changes(declared: Iterable[Mock], trace: Trace) -> Iterable[str]:
+    now = {tool: mock for tool, mock in recorded_mocks(declared).items() if mock.results}
+    then: dict[str, RecordedMock] = {
+        tool: mock for tool, mock in trace.mocks.items() if mock.results
+    }
+    for tool in [*now, *(tool for tool in then if tool not in now)]:
+        if tool not in then:
+            yield f"tool `{tool}`: its mock was added after recording"
+        elif tool not in now:
+            yield f"tool `{tool}`: its mock was removed after recording"
+        elif not now[tool].matches(then[tool]):
+            yield f"tool `{tool}`: its result was edited after recording"

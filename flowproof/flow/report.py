@@ -1,0 +1,119 @@
+"""The last task of a flow, which always runs: says what happened, whatever did."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flowproof.errors import CapabilityError, ExitCode, FlowproofError
+from flowproof.flow.boundary import Lanes
+from flowproof.flow.check import Checked, NotGreen
+from flowproof.flow.job import FlowJob
+from flowproof.flow.judge import Judgement
+from flowproof.flow.resolve_env import Prepared
+from flowproof.graph.result import TaskEnd, sole
+from flowproof.model.outcome import Verdict
+from flowproof.model.run_record import (
+    AgentExit,
+    FileDigest,
+    FlowRecord,
+    ModelTraffic,
+    TaskState,
+)
+from flowproof.model.trajectory import Trajectory
+from flowproof.trace.document import Trace
+from flowproof.trace.file import sha256_file
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """How the tasks of a flow ended so far, by id."""
+
+    tasks: Mapping[str, TaskEnd]
+
+    def value(self, *ids: str) -> object:
+        """The value of the first of these tasks that ended well."""
+        for id in ids:
+            end = self.tasks.get(id)
+            if end is not None and end.state is TaskState.DONE:
+                return end.value
+        return None
+
+    def error(self) -> BaseException | None:
+        """The error of the task that failed first."""
+        for end in self.tasks.values():
+            if end.state is TaskState.FAILED and end.error is not None:
+                return sole(end.error)
+        return None
+
+
+def report(job: FlowJob, ends: Ends, started: str, *, debug: bool) -> FlowRecord:
+    """The record of one flow, but for the times of its tasks and its own duration."""
+    error = ends.error()
+    checked = error.checked if isinstance(error, NotGreen) else ends.value("check")
+    lanes, ended = ends.value("collect_lanes"), ends.value("launch_agent")
+    prepared, trace = ends.value("resolve_env"), ends.value("read_trace")
+    judged = checked if isinstance(checked, Checked) else None
+    if isinstance(error, NotGreen) or error is None:
+        judgement = judged.judgement if judged else _unfinished()
+    else:
+        judgement = _of_error(error, debug=debug)
+    warnings = list(prepared.warnings) if isinstance(prepared, Prepared) else []
+    if isinstance(trace, Trace) and trace.pins == "legacy":
+        warnings.append(
+            "this trace was recorded by flowproof 0.23 and pins only model, tool names, roles, "
+            "texts and tool calls; record it again to pin the whole request"
+        )
+    spec = job.spec
+    return FlowRecord(
+        name=spec.name,
+        path=job.shown_path,
+        line=spec.position.line,
+        phase=job.phase,
+        verdict=judgement.verdict,
+        exit_code=judgement.exit_code,
+        duration=0.0,
+        reason=judgement.reason,
+        started=started,
+        driver=spec.agent.driver,
+        command=spec.agent.command or spec.agent.url or spec.agent.endpoint or "",
+        tags=spec.tags,
+        description=spec.description or "",
+        control=spec.control,
+        spec=FileDigest(job.shown_path, spec.sha256),
+        trace=_trace_digest(job, judgement),
+        assertions=judged.results if judged else (),
+        divergence=lanes.divergence if isinstance(lanes, Lanes) else None,
+        warnings=(*warnings, *(judged.warnings if judged else ())),
+        traffic=lanes.traffic if isinstance(lanes, Lanes) else ModelTraffic(),
+        agent=ended if isinstance(ended, AgentExit) else None,
+        trajectory=judged.trajectory if judged else Trajectory(()),
+        environment=tuple(sorted(prepared.env)) if isinstance(prepared, Prepared) else (),
+    )
+
+
+def _unfinished() -> Judgement:
+    return Judgement(Verdict.ERROR, ExitCode.INTERRUPTED, "the run was interrupted")
+
+
+def _of_error(error: BaseException, *, debug: bool) -> Judgement:
+    if isinstance(error, CapabilityError):
+        return Judgement(Verdict.CAPABILITY_ERROR, error.exit_code, str(error))
+    if isinstance(error, FlowproofError):
+        return Judgement(Verdict.ERROR, error.exit_code, str(error))
+    told = (
+        "".join(traceback.format_exception(error))
+        if debug
+        else f"internal error: {type(error).__name__}: {error} (run again with --debug)"
+    )
+    return Judgement(Verdict.ERROR, ExitCode.INTERNAL, told)
+
+
+def _trace_digest(job: FlowJob, judgement: Judgement) -> FileDigest | None:
+    if job.phase == "record" and not judgement.verdict.green:
+        return None
+    try:
+        return FileDigest(job.shown_trace, sha256_file(job.trace_path))
+    except OSError:
+        return None

@@ -1,0 +1,177 @@
+"""The first task of a flow: everything that can go wrong before anything is launched or paid for.
+
+What it returns, `Prepared`, holds resolved values and lives only while the flow runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import assert_never
+
+from flowproof.boundary.mocks import MockedTool
+from flowproof.checks.warnings import interception_warnings
+from flowproof.errors import CapabilityError, UsageError
+from flowproof.flow.agent_environment import PLACEHOLDER_KEY, Handles
+from flowproof.flow.handles import unknown
+from flowproof.flow.job import FlowJob
+from flowproof.flow.upstream import KEY_VARIABLES
+from flowproof.model.flow_spec import (
+    Assertion,
+    AssertNoEgress,
+    AssertNoSecretLeak,
+    AssertNoToolCall,
+    AssertReply,
+    AssertToolCall,
+    AssertToolCalls,
+    Clause,
+    FlowSpec,
+    Scalar,
+)
+from flowproof.spec.variables import (
+    Lookup,
+    require_set,
+    resolve,
+    resolve_expected,
+    resolve_json,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A flow with its variables resolved. `env` and `command` still hold run-time handles."""
+
+    task: str
+    assertions: tuple[Assertion, ...]
+    mocks: Mapping[str, MockedTool]
+    command: str
+    cwd: Path
+    env: Mapping[str, str]
+    inherited: Mapping[str, str]
+    resolve: Callable[[str], str]
+    warnings: tuple[str, ...]
+
+
+def resolve_env(job: FlowJob, environ: Mapping[str, str]) -> Prepared:
+    """Resolve a flow's variables and check that this version can run it.
+
+    :raises CapabilityError: if the spec declares what this version cannot run.
+    :raises UnsetVariable: if a variable has no value.
+    :raises UsageError: if the agent's working folder does not exist.
+    """
+    _require_capable(job.spec)
+    suite_env = _suite_values(job.suite_env, environ)
+    lookup = _lookup(suite_env, environ)
+    require_set(job.spec.variables, lookup)
+    agent = job.spec.agent
+    keyless = _without_keys(lookup)
+    return Prepared(
+        task=resolve(job.spec.task, lookup),
+        assertions=tuple(_resolved(one, lookup) for one in job.spec.assertions),
+        mocks={
+            mock.tool: MockedTool(
+                tuple(resolve_json(result, lookup) for result in mock.results),
+                mock.repeat_last,
+            )
+            for mock in job.spec.mocks
+        },
+        command=agent.command or "",
+        cwd=_working_folder(job, lookup),
+        env={name: resolve(value, keyless) for name, value in agent.env.items()},
+        inherited={**environ, **suite_env},
+        resolve=lambda text: resolve(text, keyless),
+        warnings=_warnings(job.spec),
+    )
+
+
+def _require_capable(spec: FlowSpec) -> None:
+    if spec.unsupported:
+        lines = [
+            f"{one.position}: `{one.feature}` cannot be run by this version"
+            for one in spec.unsupported
+        ]
+        raise CapabilityError("\n".join(lines))
+
+
+def _suite_values(declared: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """The suite's own variables. One that cannot resolve is absent; only a flow that refers to
+    it fails."""
+    values: dict[str, str] = {}
+    for name, text in declared.items():
+        try:
+            values[name] = resolve(text, _lookup(values, environ))
+        except UsageError:
+            continue
+    return values
+
+
+def _lookup(first: Mapping[str, str], environ: Mapping[str, str]) -> Lookup:
+    return lambda name: first.get(name, environ.get(name))
+
+
+def _without_keys(lookup: Lookup) -> Lookup:
+    """What the agent is given may name a provider's key: it gets the placeholder, set or not."""
+    return lambda name: PLACEHOLDER_KEY if name in KEY_VARIABLES else lookup(name)
+
+
+def _working_folder(job: FlowJob, lookup: Lookup) -> Path:
+    declared = job.spec.agent.cwd
+    if declared is None:
+        return job.working_folder
+    folder = (job.spec_path.parent / resolve(declared, lookup)).resolve()
+    if not folder.is_dir():
+        raise UsageError(f"{job.shown_path}: agent.cwd is no folder: {declared}")
+    return folder
+
+
+def _resolved(assertion: Assertion, lookup: Lookup) -> Assertion:
+    match assertion:
+        case AssertToolCall():
+            exact = assertion.arguments_exact
+            return dataclasses.replace(
+                assertion,
+                clauses=_resolved_clauses(assertion.clauses, lookup),
+                arguments_exact=None if exact is None else resolve_expected(exact, lookup),
+            )
+        case AssertNoToolCall():
+            return dataclasses.replace(
+                assertion, clauses=_resolved_clauses(assertion.clauses, lookup)
+            )
+        case AssertReply(value=Scalar(text, quoted)):
+            return dataclasses.replace(assertion, value=Scalar(resolve(text, lookup), quoted))
+        case AssertToolCalls() | AssertNoEgress() | AssertNoSecretLeak():
+            return assertion
+        case _:
+            assert_never(assertion)
+
+
+def _resolved_clauses(clauses: tuple[Clause, ...], lookup: Lookup) -> tuple[Clause, ...]:
+    return tuple(
+        clause
+        if clause.value is None
+        else dataclasses.replace(clause, value=resolve_expected(clause.value, lookup))
+        for clause in clauses
+    )
+
+
+def _warnings(spec: FlowSpec) -> tuple[str, ...]:
+    found = list(interception_warnings(spec.mocks, spec.assertions, ()))
+    claims = any(isinstance(one, AssertNoEgress) for one in spec.assertions)
+    if spec.agent.allow_egress and not claims:
+        found.append(
+            "allow_egress is declared and nothing enforces it here: this version does not "
+            "contain the agent, which may reach any destination"
+        )
+    return (*found, *_unknown_handles(spec))
+
+
+def _unknown_handles(spec: FlowSpec) -> Iterator[str]:
+    known = Handles("", {server.name: "" for server in spec.mcp}).values()
+    texts = [spec.agent.command or "", *spec.agent.env.values()]
+    for name in dict.fromkeys(name for text in texts for name in unknown(text, known)):
+        yield (
+            f"unknown handle ${{flowproof.{name}}} is passed to the agent as it is; "
+            f"known: {', '.join(known)}"
+        )

@@ -1,0 +1,159 @@
+"""Runs one flow through its graph and says how it ended. The suite and the commands call this."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TypeVar
+
+from flowproof.errors import ExitCode
+from flowproof.flow.boundary import Lanes, ModelBoundary
+from flowproof.flow.check import Checked, check
+from flowproof.flow.compile import compile_flow
+from flowproof.flow.job import FlowJob, World
+from flowproof.flow.launch_agent import launch_agent
+from flowproof.flow.read_trace import read_trace
+from flowproof.flow.replay import open_replay
+from flowproof.flow.report import Ends, report
+from flowproof.flow.resolve_env import Prepared, resolve_env
+from flowproof.flow.settings import limits_from
+from flowproof.flow.write_trace import write_trace
+from flowproof.graph.result import TaskEnd
+from flowproof.graph.scheduler import TaskContext, TaskFunction, run_graph
+from flowproof.graph.task import TaskNode
+from flowproof.model.clock import utc_text
+from flowproof.model.outcome import Verdict
+from flowproof.model.run_record import AgentExit, FlowRecord, TaskRecord
+from flowproof.trace.document import Trace
+
+T = TypeVar("T")
+
+
+async def run_flow(job: FlowJob, world: World) -> FlowRecord:
+    """Record or replay one flow. What goes wrong is in the record; only cancellation escapes,
+    after everything that was started is gone."""
+    tasks = _Tasks(job, world, utc_text(world.clock.now()))
+    missing = [name for name in job.spec.skip_unless_env if not world.environ.get(name)]
+    if missing:
+        return tasks.skipped(f"skip_unless_env: {', '.join(missing)} is not set")
+    begun = world.clock.monotonic()
+    graph = compile_flow(job.spec, job.phase)
+    result = await run_graph(graph, tasks.by_kind(), clock=world.clock, observer=tasks)
+    end = result.ends["report"]
+    if not isinstance(end.value, FlowRecord):
+        raise end.error or RuntimeError("the flow left no record")
+    return dataclasses.replace(
+        end.value,
+        duration=world.clock.monotonic() - begun,
+        tasks=tuple(
+            TaskRecord(id, end.state, end.started, end.duration, end.cause)
+            for id, end in result.ends.items()
+        ),
+    )
+
+
+class _Tasks:
+    """The tasks of one flow. It also observes how they end, which the last one reports."""
+
+    def __init__(self, job: FlowJob, world: World, started: str) -> None:
+        self._job = job
+        self._world = world
+        self._started = started
+        # Mutable: filled by the scheduler as tasks end.
+        self._ends: dict[str, TaskEnd] = {}
+
+    def started(self, node: TaskNode, at: float) -> None:
+        """A task begins."""
+
+    def ended(self, node: TaskNode, end: TaskEnd) -> None:
+        """A task has ended."""
+        self._ends[node.id] = end
+
+    def by_kind(self) -> Mapping[str, TaskFunction]:
+        """Every task of both phases by the kind that the graphs name."""
+        return {
+            "resolve_env": self._resolve_env,
+            "read_trace": self._read_trace,
+            "start_model_proxy": self._start_model_proxy,
+            "launch_agent": self._launch_agent,
+            "collect_lanes": self._collect_lanes,
+            "check": self._check,
+            "write_trace": self._write_trace,
+            "report": self._report,
+        }
+
+    def skipped(self, reason: str) -> FlowRecord:
+        """The record of a flow that is not run at all."""
+        record = report(self._job, Ends({}), self._started, debug=False)
+        skipped = Verdict.SKIPPED
+        return dataclasses.replace(
+            record, verdict=skipped, exit_code=ExitCode.PASSED, reason=reason, trace=None
+        )
+
+    async def _resolve_env(self, context: TaskContext) -> Prepared:
+        return resolve_env(self._job, self._world.environ)
+
+    async def _read_trace(self, context: TaskContext) -> Trace:
+        return read_trace(self._job)
+
+    def _start_model_proxy(
+        self, context: TaskContext
+    ) -> AbstractAsyncContextManager[ModelBoundary]:
+        prepared = _value(context, "resolve_env", Prepared)
+        limits = limits_from(self._world.environ)
+        agent = self._job.spec.agent
+        port = agent.proxy_port or 0
+        if self._job.phase == "replay":
+            trace = _value(context, "read_trace", Trace)
+            return open_replay(prepared, trace, port=port, max_body=limits.max_body)
+        # Here and not above: a replay must not pay for, nor hold, an HTTP client.
+        from flowproof.flow.record import open_record
+
+        return open_record(
+            prepared,
+            self._world.environ,
+            limits,
+            port=port,
+            keep_retries=agent.keep_retries,
+            grace=self._world.in_flight_grace,
+        )
+
+    async def _launch_agent(self, context: TaskContext) -> AgentExit:
+        boundary = _boundary(context)
+        prepared = _value(context, "resolve_env", Prepared)
+        agent, driver = self._job.spec.agent, self._world.driver
+        return await launch_agent(agent, prepared, boundary.handles, driver)
+
+    async def _collect_lanes(self, context: TaskContext) -> Lanes:
+        boundary = _boundary(context)
+        return await boundary.collect()
+
+    async def _check(self, context: TaskContext) -> Checked:
+        return check(
+            self._job,
+            _value(context, "resolve_env", Prepared),
+            _value(context, "launch_agent", AgentExit),
+            _value(context, "collect_lanes", Lanes),
+        )
+
+    async def _write_trace(self, context: TaskContext) -> Path:
+        return write_trace(self._job, _value(context, "collect_lanes", Lanes), self._world.clock)
+
+    async def _report(self, context: TaskContext) -> FlowRecord:
+        return report(self._job, Ends(self._ends), self._started, debug=self._world.debug)
+
+
+def _value(context: TaskContext, task: str, kind: type[T]) -> T:
+    value = context.value(task)
+    if not isinstance(value, kind):
+        raise TypeError(f"task `{task}` left a {type(value).__name__}, not a {kind.__name__}")
+    return value
+
+
+def _boundary(context: TaskContext) -> ModelBoundary:
+    value = context.value("start_model_proxy")
+    if not isinstance(value, ModelBoundary):
+        raise TypeError(f"start_model_proxy left a {type(value).__name__}")
+    return value

@@ -1,0 +1,100 @@
+"""Turns recorded turns of any dialect into the neutral trajectory that checks and reports read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from flowproof.dialects.interface import Dialect
+from flowproof.model.jsonvalue import JsonValue, same, write
+from flowproof.model.trajectory import Message, Trajectory, TurnView
+from flowproof.model.turn import Turn
+
+_LOOK_BACK = 8
+"""How many earlier turns may be the one that a request continues; agents rarely hold as many
+conversations at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A turn's raw messages, with the length of all text up to and including each."""
+
+    number: int
+    system: str
+    raw: Sequence[JsonValue]
+    lengths: Sequence[int]
+
+
+def trajectory_of(turns: Sequence[Turn], dialects: Mapping[str, Dialect]) -> Trajectory:
+    """The trajectory of these turns, in their order; each says what it adds to an earlier one."""
+    seen: list[_Seen] = []
+    views: list[TurnView] = []
+    tool_names: dict[str, str] = {}
+    for number, turn in enumerate(turns, 1):
+        view, note = _view(number, turn, dialects[turn.operation.dialect], seen, tool_names)
+        views.append(view)
+        seen.append(note)
+    return Trajectory(tuple(views))
+
+
+def _view(
+    number: int,
+    turn: Turn,
+    dialect: Dialect,
+    seen: Sequence[_Seen],
+    tool_names: dict[str, str],
+) -> tuple[TurnView, _Seen]:
+    said = dialect.said(turn.request)
+    raw = dialect.message_list(turn.request)
+    base, kept = _base(raw, said.system, seen)
+    added: list[Message] = []
+    lengths = list(base.lengths[:kept]) if base else []
+    for item in raw[kept:]:
+        message = dialect.message(item, tool_names)
+        added.append(message)
+        lengths.append((lengths[-1] if lengths else 0) + _text_length(message))
+    ok = 200 <= turn.response.status < 300
+    answer = dialect.answer(turn.response.body)
+    envelope = sum(len(write(part.value)) for part in dialect.envelope(turn.request).parts)
+    view = TurnView(
+        number=number,
+        dialect=turn.operation.dialect,
+        model=said.model,
+        system=said.system,
+        base=base.number if base else None,
+        kept=kept,
+        added=tuple(added),
+        request_text=(lengths[-1] if lengths else 0) + envelope,
+        tools=said.tools,
+        status=turn.response.status,
+        answers=answer.messages if ok else (),
+        mocked=turn.mocked,
+        tokens=answer.tokens,
+    )
+    return view, _Seen(number, said.system, raw, lengths)
+
+
+def _base(raw: Sequence[JsonValue], system: str, seen: Sequence[_Seen]) -> tuple[_Seen | None, int]:
+    """The recent turn of this conversation with the longest common beginning."""
+    best: _Seen | None = None
+    longest = 0
+    for earlier in reversed(seen[-_LOOK_BACK:]):
+        if earlier.system != system:
+            continue
+        kept = _common(raw, earlier.raw)
+        if kept > longest:
+            best, longest = earlier, kept
+    return best, longest
+
+
+def _common(left: Sequence[JsonValue], right: Sequence[JsonValue]) -> int:
+    for index, (one, other) in enumerate(zip(left, right, strict=False)):
+        if not same(one, other):
+            return index
+    return min(len(left), len(right))
+
+
+def _text_length(message: Message) -> int:
+    return len(message.text or "") + sum(
+        len(call.name) + len(call.text) for call in message.tool_calls
+    )

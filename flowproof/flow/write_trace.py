@@ -1,0 +1,33 @@
+"""Writes the recording of a flow that passed; every other ending leaves the old one as it is."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from pathlib import Path
+
+from flowproof.flow.boundary import Lanes
+from flowproof.flow.job import FlowJob
+from flowproof.model.clock import Clock, utc_text
+from flowproof.trace.document import Trace, recorded_mocks
+from flowproof.trace.file import write_trace as write_file
+from flowproof.version import __version__
+
+
+def write_trace(job: FlowJob, lanes: Lanes, clock: Clock) -> Path:
+    """Write the trace, whole or not at all; its path."""
+    trace = Trace(
+        flowproof=__version__,
+        recorded=utc_text(clock.now()),
+        spec_name=job.spec.name,
+        spec_file=job.spec_path.name,
+        spec_sha256=job.spec.sha256,
+        driver=job.spec.agent.driver,
+        platform=f"{sys.platform}-{platform.machine()}",
+        containment="not contained",
+        turns=lanes.turns,
+        mocks=recorded_mocks(job.spec.mocks),
+        retries_dropped=lanes.traffic.retries_dropped,
+    )
+    write_file(job.trace_path, trace)
+    return job.trace_path

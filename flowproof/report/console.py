@@ -1,0 +1,182 @@
+"""What a terminal shows of a run, as plain text: lines of flows, details of failures, a summary.
+
+Pure functions; `flowproof.report.live` prints what they return while a run goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from flowproof.errors import ExitCode
+from flowproof.model.outcome import Divergence, Passed, Verdict
+from flowproof.model.run_record import AgentExit, FlowRecord, RunRecord
+from flowproof.report.text import one_line, visible
+from flowproof.report.words import (
+    EXIT_MEANS,
+    VERDICTS,
+    Tone,
+    agent_end,
+    counts_line,
+    headline,
+    hints,
+    outcome_says,
+    outcome_words,
+    run_tone,
+    seconds,
+)
+
+LINE_LIMIT = 500
+BLOCK_LIMIT = 40
+
+
+def wants_color(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether text for this stream is coloured.
+
+    NO_COLOR refuses, else FORCE_COLOR decides, else it is coloured on a terminal that can show
+    it (TERM is not `dumb`) outside CI.
+    """
+    if environ.get("NO_COLOR"):
+        return False
+    if forced := environ.get("FORCE_COLOR"):
+        return forced not in ("0", "false")
+    return is_interactive(stream, environ)
+
+
+def is_interactive(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether a person looks at this stream on a terminal whose cursor can be moved."""
+    if environ.get("CI", "") not in ("", "0", "false") or environ.get("TERM") == "dumb":
+        return False
+    return stream.isatty()
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How text is set off: with ANSI colours, or not at all. Colour never says anything alone."""
+
+    color: bool = False
+
+    def tone(self, text: str, tone: Tone) -> str:
+        """The text in the colour of a verdict."""
+        return self._wrap(text, {"good": "32", "bad": "31;1", "warn": "33", "quiet": "2"}[tone])
+
+    def bold(self, text: str) -> str:
+        """The text set off."""
+        return self._wrap(text, "1")
+
+    def faint(self, text: str) -> str:
+        """The text held back."""
+        return self._wrap(text, "2")
+
+    def added(self, text: str) -> str:
+        """A line that a diff adds."""
+        return self._wrap(text, "32")
+
+    def removed(self, text: str) -> str:
+        """A line that a diff takes away."""
+        return self._wrap(text, "31")
+
+    def _wrap(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.color and text else text
+
+
+PLAIN = Style()
+
+
+def flow_line(flow: FlowRecord, style: Style = PLAIN) -> str:
+    """One line for a flow that ended: verdict, name, path, duration, and why it was skipped."""
+    words = VERDICTS[flow.verdict]
+    mark = style.tone(f"{words.symbol} {flow.verdict.value:<7}", words.tone)
+    tail = style.faint(f"{one_line(flow.path)}  {seconds(flow.duration)}")
+    line = f"{mark}  {style.bold(one_line(flow.name, 200))}  {tail}"
+    if flow.verdict is Verdict.SKIPPED and flow.reason:
+        line += f"  {one_line(flow.reason)}"
+    return line
+
+
+def flow_detail(flow: FlowRecord, style: Style = PLAIN) -> str:
+    """What stands below the line of a flow that is not green or has warnings; else nothing."""
+    lines: list[str] = []
+    if not flow.verdict.green:
+        lines += _block(flow.reason)
+        lines += _assertions(flow, style)
+        if flow.divergence is not None:
+            lines += _divergence(flow.divergence, flow.reason, style)
+        if flow.agent is not None:
+            lines += _agent(flow.agent, style)
+    elif flow.verdict is Verdict.FLAKY:
+        lines += _block(flow.reason)
+    lines += [f"{style.tone('warning:', 'warn')} {one_line(text)}" for text in flow.warnings]
+    if lines:
+        lines += [f"{style.bold('hint:')} {one_line(hint)}" for hint in hints(flow)]
+    return "\n".join(f"  {line}" for line in lines)
+
+
+def summary(record: RunRecord, reports: Sequence[str] = (), style: Style = PLAIN) -> str:
+    """The end of a run: its result in words, counts that add up, and where the reports are."""
+    end = f"{counts_line(record)} in {seconds(record.duration)}"
+    if record.exit_code is not ExitCode.PASSED:
+        end += f" (exit {int(record.exit_code)}: {EXIT_MEANS[record.exit_code]})"
+    lines = [style.tone(headline(record) + ".", run_tone(record)), end]
+    if record.partial:
+        lines.append("This run covers a selection: it does not vouch for the whole suite.")
+    lines += [f"{style.tone('warning:', 'warn')} {one_line(text)}" for text in record.warnings]
+    lines += [f"report: {one_line(path)}" for path in reports]
+    return "\n".join(lines)
+
+
+def _assertions(flow: FlowRecord, style: Style) -> list[str]:
+    lines = []
+    for result in flow.assertions:
+        if isinstance(result.outcome, Passed):
+            continue
+        words = outcome_words(result.outcome)
+        message, expected, closest = outcome_says(result.outcome)
+        place = style.faint(f"{one_line(flow.path)}:{result.line}")
+        lines.append(f"{style.tone(words.symbol, words.tone)} {one_line(result.source)}  {place}")
+        lines += _block(message, "    ")
+        lines += _labelled("expected", expected)
+        lines += _labelled("closest", closest)
+    return lines
+
+
+def _labelled(label: str, text: str) -> list[str]:
+    first, *rest = _block(text) or [""]
+    if not first:
+        return []
+    return [f"    {label + ':':<10}{first}", *(f"{'':14}{line}" for line in rest)]
+
+
+def _divergence(found: Divergence, reason: str, style: Style) -> list[str]:
+    lines = [] if found.message in reason else _block(found.message)
+    near = "" if found.turn is None else f", compared with recorded turn {found.turn}"
+    at = f" at {one_line(found.path)}" if found.path else ""
+    lines.append(style.faint(f"{one_line(found.kind)}{at} (request {found.request}{near})"))
+    paint = {"-": style.removed, "+": style.added}
+    for line in found.excerpt[:BLOCK_LIMIT]:
+        text = f"{line.mark or ' '} {one_line(line.text, LINE_LIMIT)}"
+        lines.append("  " + paint.get(line.mark, style.faint)(text))
+    return lines
+
+
+def _agent(agent: AgentExit, style: Style) -> list[str]:
+    lines = [style.faint(f"the agent {one_line(agent_end(agent))}")]
+    tail = agent.stderr.tail
+    if tail.strip():
+        lines += [style.faint("its stderr ends:"), *_block(tail, "  | ")]
+    return lines
+
+
+def _block(text: str, indent: str = "") -> list[str]:
+    """Lines of a text of any kind: made visible, and bounded both ways."""
+    lines = visible(text[: BLOCK_LIMIT * LINE_LIMIT]).strip("\n").split("\n")
+    shown = [f"{indent}{_cut(line)}" for line in lines[:BLOCK_LIMIT]]
+    if len(lines) > BLOCK_LIMIT:
+        shown.append(f"{indent}… and {len(lines) - BLOCK_LIMIT} more lines")
+    return shown if text.strip() else []
+
+
+def _cut(line: str) -> str:
+    cut = len(line) - LINE_LIMIT
+    return line if cut <= 0 else f"{line[:LINE_LIMIT]}… ({cut} characters more)"

@@ -1,0 +1,54 @@
+"""A trajectory as text that a person reads in a terminal. Pure; `html_view` shows the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flowproof.model.trajectory import Message, Trajectory, TurnView
+from flowproof.report.text import clean, one_line
+
+_BODY = 4000
+"""Characters of one message that are shown; the trace itself holds the rest."""
+
+
+def trajectory_text(trajectory: Trajectory) -> str:
+    """Every turn with what its request adds to an earlier one, and its answer."""
+    return "\n\n".join("\n".join(_turn(turn)) for turn in trajectory.turns)
+
+
+def _turn(turn: TurnView) -> Iterator[str]:
+    facts = [turn.dialect]
+    if turn.model:
+        facts.append(one_line(turn.model, 80))
+    if turn.status != 200:
+        facts.append(f"status {turn.status}")
+    if turn.tokens:
+        facts.append(f"{turn.tokens[0]} tokens in, {turn.tokens[1]} out")
+    if turn.mocked:
+        facts.append(f"mocked: {', '.join(one_line(name, 60) for name in turn.mocked)}")
+    yield f"turn {turn.number}  ({'; '.join(facts)})"
+    if turn.base is not None:
+        messages = "1 message" if turn.kept == 1 else f"{turn.kept} messages"
+        yield f"  continues turn {turn.base} after {messages}"
+    elif turn.tools:
+        yield f"  offers {', '.join(one_line(name, 60) for name in turn.tools)}"
+    for message in (*turn.added, *turn.answers):
+        yield from _message(message)
+
+
+def _message(message: Message) -> Iterator[str]:
+    name = f" ({one_line(message.tool, 60)})" if message.tool else ""
+    head = f"  {message.role}{name}: "
+    lines = _cut(clean(message.text)).splitlines() if message.text else []
+    yield (head + (lines[0] if lines else "")).rstrip()
+    for line in lines[1:]:
+        yield f"    {line}"
+    for attachment in message.attachments:
+        yield f"    [{one_line(attachment, 200)}]"
+    for call in message.tool_calls:
+        yield f"    → {one_line(call.name, 60)}({one_line(call.text, 1000)})"
+
+
+def _cut(text: str) -> str:
+    left = len(text) - _BODY
+    return text if left <= 0 else f"{text[:_BODY]}… ({left} characters more)"

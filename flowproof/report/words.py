@@ -1,0 +1,194 @@
+"""How verdicts, counts and durations read, so that every report says the same in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, assert_never
+
+from flowproof.errors import ExitCode
+from flowproof.model.outcome import Failed, Outcome, Passed, Uncertifiable, Unjudged, Verdict
+from flowproof.model.run_record import AgentExit, FlowRecord, Phase, RunRecord
+
+Tone: TypeAlias = Literal["good", "bad", "warn", "quiet"]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A symbol, a phrase, and how loud it is."""
+
+    symbol: str
+    phrase: str
+    tone: Tone
+
+
+VERDICTS: Mapping[Verdict, Words] = {
+    Verdict.PASS: Words("✓", "passed", "good"),
+    Verdict.PASS_NOTHING_ASSERTED: Words("✓", "passed, asserting nothing", "warn"),
+    Verdict.FLAKY: Words("≈", "passed only after a retry", "warn"),
+    Verdict.FAIL: Words("✗", "failed", "bad"),
+    Verdict.ERROR: Words("!", "could not be judged", "bad"),
+    Verdict.CAPABILITY_ERROR: Words("⊘", "could not be certified here", "bad"),
+    Verdict.SKIPPED: Words("–", "was skipped", "quiet"),
+}
+
+EXIT_MEANS: Mapping[ExitCode, str] = {
+    ExitCode.PASSED: "passed",
+    ExitCode.FLOW_FAILED: "a flow failed",
+    ExitCode.AUTHOR_ERROR: "a file, a setting or the command line is wrong",
+    ExitCode.INTERNAL: "flowproof itself failed",
+    ExitCode.WORLD_ERROR: "something outside kept a flow from being judged",
+    ExitCode.NOTHING_RAN: "nothing was selected or executed",
+    ExitCode.INTERRUPTED: "interrupted",
+}
+
+PROVES: Mapping[Phase, str] = {
+    "replay": (
+        "The agent’s own code ran, and every answer of the model came from the recording. A pass "
+        "means that this code still sends the requests it sent when it was recorded, and that "
+        "what it does with those answers meets the assertions."
+    ),
+    "record": (
+        "The agent’s own code ran against the real model, and the answers were recorded. A pass "
+        "means that the assertions held for these answers, this once."
+    ),
+}
+PROVES_NOT: Mapping[Phase, str] = {
+    "replay": (
+        "It says nothing about the quality of the model: no model was asked, and today it might "
+        "answer differently."
+    ),
+    "record": (
+        "It says nothing about how often the model would answer like this: it was asked once."
+    ),
+}
+
+
+def headline(record: RunRecord) -> str:
+    """The result of the run as one sentence without its final stop."""
+    sentence = _result(record)
+    if record.exit_code is ExitCode.INTERRUPTED:
+        return f"Interrupted: {sentence[0].lower()}{sentence[1:]}"
+    return sentence
+
+
+def _result(record: RunRecord) -> str:
+    total, counts = len(record.flows), record.counts()
+    if not total:
+        return "Nothing ran"
+    failed = counts[Verdict.FAIL]
+    unjudged = counts[Verdict.ERROR] + counts[Verdict.CAPABILITY_ERROR]
+    if failed or unjudged:
+        return _joined(total, (failed, "failed"), (unjudged, "could not be judged"))
+    skipped = counts[Verdict.SKIPPED]
+    were_skipped = "was skipped" if skipped == 1 else "were skipped"
+    return _joined(total, (total - skipped, "passed"), (skipped, were_skipped))
+
+
+def _joined(total: int, *parts: tuple[int, str]) -> str:
+    """`(3, "failed")` and `(1, "was skipped")` of 7 flows as a sentence."""
+    (count, phrase), *rest = [part for part in parts if part[0]]
+    if count == total:
+        everything = {1: "The flow", 2: "Both flows"}.get(total, f"All {total} flows")
+        return f"{everything} {phrase}"
+    more = "".join(f" and {number} {says}" for number, says in rest)
+    return f"{count} of {total} flows {phrase}{more}"
+
+
+RUN_MARKS: Mapping[Tone, str] = {"good": "✓", "bad": "✗", "warn": "✓", "quiet": "–"}
+
+
+def run_tone(record: RunRecord) -> Tone:
+    """How loud the whole run is: `good` only where it is green and something was judged."""
+    if record.exit_code is not ExitCode.PASSED:
+        return "bad"
+    tones = {VERDICTS[flow.verdict].tone for flow in record.flows}
+    for tone in ("bad", "warn", "good"):
+        if tone in tones:
+            return tone
+    return "quiet"
+
+
+def counts_line(record: RunRecord) -> str:
+    """How many flows there are and how many ended in each verdict: they add up."""
+    total = len(record.flows)
+    parts = [f"{count} {verdict}" for verdict, count in record.counts().items() if count]
+    flows = "1 flow" if total == 1 else f"{total} flows"
+    return f"{flows}: {', '.join(parts)}" if parts else flows
+
+
+def seconds(duration: float) -> str:
+    """A duration in seconds as people say it: `12 ms`, `1.25 s`, `2 min 05 s`, `1 h 02 min`."""
+    if 0 < duration < 0.0005:
+        return "<1 ms"
+    if duration < 0.9995:
+        return f"{duration * 1000:.0f} ms"
+    if duration < 59.995:
+        return f"{duration:.2f} s" if duration < 9.995 else f"{duration:.1f} s"
+    minutes, rest = divmod(round(duration), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02} s"
+    return f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def outcome_words(outcome: Outcome) -> Words:
+    """How the outcome of one assertion reads."""
+    match outcome:
+        case Passed():
+            return Words("✓", "holds", "good")
+        case Failed():
+            return Words("✗", "does not hold", "bad")
+        case Unjudged():
+            return Words("!", "not judged", "bad")
+        case Uncertifiable():
+            return Words("⊘", "cannot be certified here", "bad")
+        case _:
+            assert_never(outcome)
+
+
+def outcome_says(outcome: Outcome) -> tuple[str, str, str]:
+    """The message of an outcome, what was expected, and the closest thing that was there."""
+    match outcome:
+        case Passed():
+            return "", "", ""
+        case Failed(message, expected, closest):
+            return message, expected, closest
+        case Unjudged(reason) | Uncertifiable(reason):
+            return reason, "", ""
+        case _:
+            assert_never(outcome)
+
+
+def agent_end(agent: AgentExit) -> str:
+    """How the agent's process ended, as a phrase."""
+    if agent.status is None:
+        return f"never started: {agent.error}" if agent.error else "never started"
+    if agent.status < 0:
+        ended = f"was ended by signal {-agent.status}"
+    else:
+        ended = f"exited with status {agent.status}"
+    return f"timed out and {ended}" if agent.timed_out else ended
+
+
+def hints(flow: FlowRecord) -> tuple[str, ...]:
+    """What to do next about a flow that is not green."""
+    found = []
+    if flow.divergence is not None:
+        found.append(f"if this change is meant, record it again: flowproof record {flow.path}")
+    if flow.traffic.unserved:
+        requests = ", ".join(
+            f"{item.method} {item.path} ({item.count}×)" for item in flow.traffic.unserved[:5]
+        )
+        more = len(flow.traffic.unserved) - 5
+        found.append(
+            f"the agent asked for what no dialect serves: {requests}"
+            + (f" and {more} more" if more > 0 else "")
+        )
+    if flow.agent is not None and flow.agent.survivors:
+        found.append(
+            "still running after the agent ended, and stopped: "
+            + ", ".join(flow.agent.survivors[:5])
+        )
+    if flow.verdict is Verdict.PASS_NOTHING_ASSERTED:
+        found.append("add an assertion: a flow that asserts nothing proves only that it replays")
+    return tuple(found)

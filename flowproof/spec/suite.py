@@ -1,0 +1,75 @@
+"""Loads a suite.yaml into a `SuiteSpec`, and finds the one that a flow belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+from flowproof.model.flow_spec import SuiteSpec
+from flowproof.spec import suite_shapes as keys
+from flowproof.spec.reading import read_file
+from flowproof.spec.records import Record, Values
+from flowproof.spec.source import Report
+from flowproof.spec.yaml_nodes import Node
+
+FILE_NAME = "suite.yaml"
+
+_Suite: TypeAlias = Callable[[Path, str], SuiteSpec]
+
+
+def _suite(values: Values, report: Report) -> _Suite:
+    if values.get(keys.RETRIES, 0):
+        report.later("retries", values.mark_of(keys.RETRIES))
+    order = values.get(keys.ORDER, ())
+    for path in dict.fromkeys(order):
+        if order.count(path) > 1:
+            report.note(values.mark_of(keys.ORDER), f"`{path}` stands in `order` more than once")
+
+    def make(folder: Path, sha256: str) -> SuiteSpec:
+        return SuiteSpec(
+            name=values.get(keys.NAME, folder.name or "suite"),
+            folder=str(folder),
+            sha256=sha256,
+            min_version=values.get(keys.MIN_VERSION),
+            env=values.get(keys.SUITE_ENV) or {},
+            timeout=values.get(keys.TIMEOUT),
+            strict=values.get(keys.STRICT, False),
+            order=order,
+            tags=values.get(keys.TAGS_FIELD, ()),
+            jobs=values.get(keys.JOBS),
+        )
+
+    return make
+
+
+SUITE: Record[_Suite] = Record(
+    "the suite",
+    "A suite of flowproof: what its flows have in common.",
+    keys.FIELDS,
+    _suite,
+)
+"""All of a suite.yaml."""
+
+
+def load_suite(path: Path, *, shown: str) -> SuiteSpec:
+    """The suite that a file declares; `shown` names the file in positions and messages.
+
+    :raises SpecError: with every problem of the file.
+    """
+
+    def finish(suite: _Suite, root: Node, report: Report, sha256: str) -> SuiteSpec:
+        made = suite(path.resolve().parent, sha256)
+        return replace(made, unsupported=report.found_unsupported)
+
+    return read_file(path, shown, SUITE, finish)
+
+
+def nearest_suite(folder: Path) -> Path | None:
+    """The suite.yaml in a folder or in the nearest folder above it."""
+    start = folder.resolve()
+    for candidate in (start, *start.parents):
+        if (file := candidate / FILE_NAME).is_file():
+            return file
+    return None

@@ -1,0 +1,150 @@
+"""Every key of a suite.yaml, declared once for the parser and the JSON Schema.
+
+Counterpart: `suite` reads a file with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowproof.spec.agent_shapes import CWD, ENV, URL
+from flowproof.spec.flow_shapes import TAGS, VARIABLE_NAME, regex_check
+from flowproof.spec.records import Field, OneOf, Record, Values
+from flowproof.spec.shapes import Duration, Flag, ListOf, MapOf, Text, Whole
+from flowproof.spec.source import Report
+
+_COMMAND = Text("a command", variables=True)
+_RETRIES = Whole(0, 100)
+_PATH = r"[^\s/\\][^\\]*"
+_FLOW_PATH = Text("the path of a flow file, relative to this file", _PATH)
+
+
+def _nothing(values: Values, report: Report) -> None:
+    """The record only has to be valid: what it declares cannot run yet."""
+
+
+_READY = Record(
+    "`ready`",
+    "What shows that the service is up.",
+    (
+        Field("http", URL, "An address that answers with a 2xx status."),
+        Field("port", Whole(1, 65535), "A port that accepts connections."),
+        Field(
+            "log",
+            Text("a regular expression", check=regex_check),
+            "A regular expression that a line of its output matches.",
+        ),
+    ),
+    _nothing,
+    (OneOf(("http", "port", "log")),),
+)
+_SERVICE = Record(
+    "a service",
+    "A program that flows need beside the agent.",
+    (
+        Field("command", _COMMAND, "The command that starts it.", required=True),
+        CWD,
+        ENV,
+        Field("ready", _READY, "What shows that it is up.", required=True),
+        Field("timeout", Duration(), "How long it may take to be ready."),
+    ),
+    _nothing,
+)
+_FLOW_SETTINGS = Record(
+    "the settings of a flow",
+    "What the suite says about one flow.",
+    (
+        Field(
+            "needs",
+            ListOf(Text("a flow's path or a service's name"), "a list of flows and services"),
+            "Flows that must have passed, and services that must be up.",
+        ),
+        Field("resources", ListOf(Text(), "a list of names"), "What no two flows use at once."),
+        Field("timeout", Duration(), "How long the flow may take."),
+        Field("retries", _RETRIES, "How often a failed flow is tried again."),
+        Field("tags", TAGS, "More tags for this flow."),
+    ),
+    _nothing,
+)
+
+NAME = Field("name", Text(), "The suite's name. Default: the name of its folder.")
+MIN_VERSION = Field(
+    "min_version",
+    Text('a version: `"0.1"`', r"[0-9]{1,6}(?:\.[0-9]{1,6}){0,3}"),
+    "The oldest flowproof that may run this suite.",
+)
+SUITE_ENV = Field(
+    "env",
+    ENV.shape,
+    "Variables for every flow. One that cannot be resolved fails only the flows that use it.",
+)
+ENV_FROM = Field("env_from", _COMMAND, "A command that prints KEY=VALUE lines.", later="env_from")
+SECRETS = Field(
+    "secrets",
+    ListOf(VARIABLE_NAME, "a list of names of variables"),
+    "Variables whose values must never be seen.",
+    later="secrets",
+)
+HOOKS = tuple(
+    Field(key, _COMMAND, f"A command, by `sh -c` in the suite's folder, {when}.", later=key)
+    for key, when in (
+        ("before_all", "before the first flow"),
+        ("after_all", "after the last flow"),
+        ("before_each", "before each flow, named in FLOWPROOF_SPEC"),
+        ("after_each", "after each flow, named in FLOWPROOF_SPEC"),
+    )
+)
+ORDER = Field(
+    "order",
+    ListOf(_FLOW_PATH, "a list of paths of flow files"),
+    "These flows run first, one after another; the rest after them.",
+)
+JOBS = Field(
+    "jobs",
+    Text("a number, `auto`, or a percentage: `50%`", r"auto|[1-9][0-9]{0,3}|(?:[1-9][0-9]?|100)%"),
+    "How many flows run at once.",
+)
+TIMEOUT = Field("timeout", Duration(), "How long a flow may take that says nothing itself.")
+RETRIES = Field("retries", _RETRIES, "How often a failed flow is tried again.", default=0)
+STRICT = Field("strict", Flag(), "Make every flow strict.", default=False)
+TAGS_FIELD = Field("tags", TAGS, "Tags for every flow.")
+SERVICES = Field(
+    "services",
+    MapOf(
+        _SERVICE,
+        "a mapping of names to services",
+        key="[A-Za-z0-9][A-Za-z0-9_.-]*",
+        key_accepted="letters, digits and `_ . -`",
+    ),
+    "Programs that flows need.",
+    later="services",
+)
+FLOWS = Field(
+    "flows",
+    MapOf(
+        _FLOW_SETTINGS,
+        "a mapping of paths to settings",
+        key=_PATH,
+        key_accepted="the path of a flow file, relative to this file",
+    ),
+    "Settings of single flows, by path relative to this file.",
+    later="flows",
+)
+
+FIELDS: tuple[Field[Any], ...] = (
+    NAME,
+    MIN_VERSION,
+    SUITE_ENV,
+    ENV_FROM,
+    SECRETS,
+    *HOOKS,
+    ORDER,
+    JOBS,
+    TIMEOUT,
+    RETRIES,
+    STRICT,
+    TAGS_FIELD,
+    SERVICES,
+    FLOWS,
+)
+"""All keys, in the order in which an editor offers them."""

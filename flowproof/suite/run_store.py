@@ -1,0 +1,37 @@
+"""Keeps the records of the latest runs in `.flowproof/runs`, the source of every report."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+from flowproof.files import write_atomic
+from flowproof.model.run_record import RunRecord
+from flowproof.report.run_json import dump
+
+KEPT = 10
+_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
+
+
+def new_run_id(now: datetime) -> str:
+    """An id that sorts by time, such as `20261130T090000Z-1f00aa`; `now` is in UTC."""
+    return f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+
+
+def keep(record: RunRecord, folder: Path) -> Path:
+    """Write a run's record below the run's folder and drop all but the newest ten; its path."""
+    state = folder / ".flowproof"
+    run = state / "runs" / record.id
+    run.mkdir(parents=True)
+    ignore = state / ".gitignore"
+    if not ignore.exists():
+        write_atomic(ignore, b"*\n")
+    path = run / "report.json"
+    write_atomic(path, dump(record).encode())
+    kept = sorted(child.name for child in run.parent.iterdir() if _ID.fullmatch(child.name))
+    for name in kept[:-KEPT]:
+        shutil.rmtree(run.parent / name, ignore_errors=True)
+    return path

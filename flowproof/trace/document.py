@@ -1,0 +1,61 @@
+"""What a trace holds, as plain frozen data; `file` brings it to disk and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from flowproof.model.flow_spec import Mock
+from flowproof.model.jsonvalue import JsonValue, same
+from flowproof.model.turn import Turn
+
+FORMAT = "flowproof-trace"
+VERSION = 1
+
+Pins: TypeAlias = Literal["whole", "legacy"]
+"""`whole`: every turn holds its whole request and response. `legacy`: recorded by flowproof
+0.23, whose requests hold the model, the messages' text and tool calls, and the tools' names."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedMock:
+    """A mock as the author had written it when the recording was made, variables unresolved."""
+
+    results: tuple[JsonValue, ...]
+    repeat_last: bool
+
+    def matches(self, other: RecordedMock) -> bool:
+        """Whether both tell the model the same; unlike `==`, `1` is not `true`."""
+        return self.repeat_last == other.repeat_last and same(
+            list(self.results), list(other.results)
+        )
+
+
+def recorded_mocks(mocks: Iterable[Mock]) -> dict[str, RecordedMock]:
+    """The mocks of a spec by tool, as a trace keeps them."""
+    return {mock.tool: RecordedMock(mock.results, mock.repeat_last) for mock in mocks}
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One recording of one flow.
+
+    `recorded` is RFC 3339 in UTC, `spec_file` a file name without folders, `spec_sha256` hex,
+    `platform` like `linux-x86_64`. `retries_dropped` counts the transient failures that were
+    left out. What a legacy trace does not tell is an empty text. Turns may share parts of their
+    requests, so none of it may be changed.
+    """
+
+    flowproof: str
+    recorded: str
+    spec_name: str
+    spec_file: str
+    spec_sha256: str
+    driver: str
+    platform: str
+    containment: str
+    turns: tuple[Turn, ...]
+    mocks: Mapping[str, RecordedMock] = field(default_factory=dict)
+    retries_dropped: int = 0
+    pins: Pins = "whole"

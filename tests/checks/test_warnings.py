@@ -1,0 +1,53 @@
+"""Warnings name what a green result does not show, and stay away where it does."""
+
+from __future__ import annotations
+
+from flowproof.checks.warnings import guard_warnings, interception_warnings
+from flowproof.model.flow_spec import Mock
+from flowproof.model.trajectory import Trajectory
+from tests.checks.builders import AT, call, called, never, trajectory
+
+
+def mock(tool: str, *results: str) -> Mock:
+    return Mock(tool, results, repeat_last=True, position=AT)
+
+
+def test_one_warning_names_every_tool_that_still_runs() -> None:
+    (warning,) = interception_warnings(
+        [mock("search", "x"), mock("refund", "x"), mock("declared")],
+        [called("book"), never("refund"), never("wipe"), never("wipe")],
+        {"delete_file"},
+    )
+    assert warning.startswith(
+        "nothing intercepts `search` (mocked), `refund` (mocked and forbidden), `wipe` (forbidden):"
+    )
+    assert "at record and again at every replay" in warning
+    assert warning.count("wipe") == 1 and "declared" not in warning.partition(":")[0]
+
+
+def test_no_warning_where_all_is_intercepted_or_nothing_is_controlled() -> None:
+    mocks, guards = [mock("search", "x")], [never("wipe")]
+    assert interception_warnings(mocks, guards, {"search", "wipe"}) == ()
+    assert interception_warnings([mock("declared")], [called("book")], ()) == ()
+
+
+def test_a_guard_on_a_tool_that_was_never_offered_is_named_with_the_nearest() -> None:
+    seen = trajectory(call("search"), tools=("search", "issue_refund"))
+    (warning,) = guard_warnings([never("isue_refund"), never("search")], seen)
+    assert warning == (
+        "book.flow.yaml:7:5: no request offered a tool named `isue_refund`, so this guard could "
+        "not fail; did you mean `issue_refund`?"
+    )
+
+
+def test_a_guard_far_from_any_tool_gets_the_list() -> None:
+    (warning,) = guard_warnings([never("zzz")], trajectory(text="hi", tools=("search", "book")))
+    assert warning.endswith("offered were `book`, `search`")
+    (warning,) = guard_warnings([never("zzz")], trajectory(text="hi"))
+    assert warning.endswith("offered were none at all")
+
+
+def test_no_warning_for_a_guard_on_an_offered_or_called_tool_or_without_turns() -> None:
+    seen = trajectory(call("invented"), tools=("issue_refund",))
+    assert guard_warnings([never("issue_refund"), never("invented"), called("x")], seen) == ()
+    assert guard_warnings([never("zzz")], Trajectory(())) == ()
