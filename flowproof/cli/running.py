@@ -73,7 +73,7 @@ def execute(plan: Plan, output: Output, here: Path) -> int:
 
         sys.stdout.write(dump(record))
     elif not output.quiet or record.exit_code:
-        say(summary(record, written, style))
+        say(summary(record, written if plan.reports or output.verbose else [], style))
     return int(record.exit_code)
 
 

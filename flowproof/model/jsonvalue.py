@@ -7,8 +7,8 @@ must not: a request is the same request only if its JSON value is, numbers compa
 from __future__ import annotations
 
 import json
+import os
 import re
-import secrets
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -87,7 +87,7 @@ def deeper_than(value: object, limit: int) -> bool:
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MARK = f"number-{secrets.token_hex(16)}:"
+_MARK = f"number-{os.urandom(16).hex()}:"
 _MARKED = re.compile(f'"{_MARK}([^"]*)"')
 
 

@@ -12,7 +12,7 @@ from typing import TextIO
 from flowproof.errors import ExitCode
 from flowproof.model.outcome import Divergence, Passed, Verdict
 from flowproof.model.run_record import AgentExit, FlowRecord, RunRecord
-from flowproof.report.text import one_line, visible
+from flowproof.report.text import one_line, readable
 from flowproof.report.words import (
     EXIT_MEANS,
     VERDICTS,
@@ -119,7 +119,7 @@ def summary(record: RunRecord, reports: Sequence[str] = (), style: Style = PLAIN
     if record.exit_code is not ExitCode.PASSED:
         end += f" (exit {int(record.exit_code)}: {EXIT_MEANS[record.exit_code]})"
     lines = [style.tone(headline(record) + ".", run_tone(record)), end]
-    if record.partial:
+    if record.partial and record.command == "suite run":
         lines.append("This run covers a selection: it does not vouch for the whole suite.")
     lines += [f"{style.tone('warning:', 'warn')} {one_line(text)}" for text in record.warnings]
     lines += [f"report: {one_line(path)}" for path in reports]
@@ -170,7 +170,7 @@ def _agent(agent: AgentExit, style: Style) -> list[str]:
 
 def _block(text: str, indent: str = "") -> list[str]:
     """Lines of a text of any kind: made visible, and bounded both ways."""
-    lines = visible(text[: BLOCK_LIMIT * LINE_LIMIT]).strip("\n").split("\n")
+    lines = readable(text[: BLOCK_LIMIT * LINE_LIMIT]).strip("\n").split("\n")
     shown = [f"{indent}{_cut(line)}" for line in lines[:BLOCK_LIMIT]]
     if len(lines) > BLOCK_LIMIT:
         shown.append(f"{indent}… and {len(lines) - BLOCK_LIMIT} more lines")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from flowproof.assets import asset
 from flowproof.model.run_record import RunRecord
 from flowproof.report.html_view import flow_shown, run_facts, shares
-from flowproof.report.text import bounded, visible
+from flowproof.report.text import bounded, readable
 from flowproof.report.words import PROVES, PROVES_NOT, RUN_MARKS, counts_line, headline, run_tone
 
 if TYPE_CHECKING:
@@ -74,5 +74,5 @@ def _source(name: str) -> tuple[str, str | None, Callable[[], bool] | None]:
 def _shown(value: object) -> object:
     # Markup is text that was made from escaped parts: macros, and the style of the page.
     if isinstance(value, str) and not hasattr(value, "__html__"):
-        return bounded(visible(str(value)), BODY_LIMIT, "; the run record has the whole text")
+        return bounded(readable(str(value)), BODY_LIMIT, "; the run record has the whole text")
     return value

@@ -56,6 +56,11 @@ def dump(record: RunRecord) -> str:
     return write(head | cast("JsonObject", _encode(record)), indent=2) + "\n"
 
 
+def dump_part(part: object) -> str:
+    """One dataclass that a record is made of, such as a trajectory, written as `dump` does."""
+    return write(_encode(part), indent=2) + "\n"
+
+
 def load(text: str) -> RunRecord:
     """The record that a text of `dump` holds.
 

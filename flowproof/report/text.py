@@ -25,8 +25,8 @@ _ANSI = re.compile(
 )
 
 
-def visible(text: str) -> str:
-    """The text with every control and invisible character replaced by a mark one can see.
+def readable(text: str) -> str:
+    """The text with a mark one can see for every control and invisible character.
 
     Tabs and newlines stay. Control characters become their pictures (`␛`), others their number
     (`⟨U+202E⟩`), and what no encoding can carry becomes U+FFFD.
@@ -54,13 +54,15 @@ def without_colours(text: str) -> str:
 
 def clean(text: str) -> str:
     """The text as XML 1.0 can hold it: no terminal sequences, U+FFFD for what is no `Char`."""
-    text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    if "\x1b" in text or "\x9b" in text or "\x9d" in text:
+        text = _ANSI.sub("", text)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _NOT_XML.sub("\ufffd", text)
 
 
 def one_line(text: str, limit: int = 400) -> str:
     """The text on one line, made visible, at most about `limit` characters long."""
-    text = visible(text[: 2 * limit]).strip().replace("\n", " ⏎ ").replace("\t", " ")
+    text = readable(text[: 2 * limit]).strip().replace("\n", " ⏎ ").replace("\t", " ")
     return shortened(text, limit)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowproof.model.trajectory import Message, Trajectory, TurnView
-from flowproof.report.text import clean, one_line
+from flowproof.report.text import one_line, readable
 
 _BODY = 4000
 """Characters of one message that are shown; the trace itself holds the rest."""
@@ -39,7 +39,7 @@ def _turn(turn: TurnView) -> Iterator[str]:
 def _message(message: Message) -> Iterator[str]:
     name = f" ({one_line(message.tool, 60)})" if message.tool else ""
     head = f"  {message.role}{name}: "
-    lines = _cut(clean(message.text)).splitlines() if message.text else []
+    lines = _cut(readable(message.text)).splitlines() if message.text else []
     yield (head + (lines[0] if lines else "")).rstrip()
     for line in lines[1:]:
         yield f"    {line}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 import shutil
 from datetime import datetime
 from pathlib import Path
 
+from flowproof.errors import UsageError
 from flowproof.files import write_atomic
 from flowproof.model.run_record import RunRecord
 from flowproof.report.run_json import dump
@@ -18,12 +19,22 @@ _ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 
 def new_run_id(now: datetime) -> str:
     """An id that sorts by time, such as `20261130T090000Z-1f00aa`; `now` is in UTC."""
-    return f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+    return f"{now:%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
 
 
 def keep(record: RunRecord, folder: Path) -> Path:
-    """Write a run's record below the run's folder and drop all but the newest ten; its path."""
-    state = folder / ".flowproof"
+    """Write a run's record below the run's folder and drop all but the newest ten; its path.
+
+    :raises UsageError: if the folder cannot be written to.
+    """
+    try:
+        return _keep(record, folder / ".flowproof")
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise UsageError(f"cannot keep the run record in {folder}: {reason}") from error
+
+
+def _keep(record: RunRecord, state: Path) -> Path:
     run = state / "runs" / record.id
     run.mkdir(parents=True)
     ignore = state / ".gitignore"

@@ -1,0 +1,164 @@
+"""What a terminal shows, and that nothing can drive it."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+
+import pytest
+
+from flowproof.errors import ExitCode
+from flowproof.model.outcome import Verdict
+from flowproof.report.console import (
+    Style,
+    flow_detail,
+    flow_line,
+    is_interactive,
+    summary,
+    wants_color,
+)
+from flowproof.report.words import seconds
+from tests.report.fixtures import agent_exit, diverged, flow_record, run_of, sample_run
+from tests.report.hostile import hostile_run
+
+COLOR = Style(color=True)
+ANSI = re.compile("\x1b\\[[0-9;]+m")
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("environ", "terminal", "colored"),
+    [
+        pytest.param({}, True, True, id="terminal"),
+        pytest.param({}, False, False, id="pipe"),
+        pytest.param({"NO_COLOR": "1"}, True, False, id="no-color"),
+        pytest.param({"NO_COLOR": ""}, True, True, id="no-color-empty"),
+        pytest.param({"FORCE_COLOR": "1"}, False, True, id="force"),
+        pytest.param({"FORCE_COLOR": "0"}, True, False, id="force-off"),
+        pytest.param({"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False, id="both"),
+        pytest.param({"FORCE_COLOR": "1", "CI": "true"}, False, True, id="force-in-ci"),
+        pytest.param({"CI": "true"}, True, False, id="ci"),
+        pytest.param({"CI": "false"}, True, True, id="ci-false"),
+        pytest.param({"TERM": "dumb"}, True, False, id="dumb"),
+    ],
+)
+def test_when_colour_is_wanted(environ: dict[str, str], terminal: bool, colored: bool) -> None:
+    assert wants_color(Terminal() if terminal else io.StringIO(), environ) is colored
+
+
+def test_a_forced_colour_is_no_terminal() -> None:
+    assert not is_interactive(io.StringIO(), {"FORCE_COLOR": "1"})
+    assert is_interactive(Terminal(), {})
+
+
+def test_a_line_says_verdict_name_path_and_time() -> None:
+    assert flow_line(flow_record()) == (
+        "✓ pass     Booking assistant books a flight  smoke/booking.flow.yaml  421 ms"
+    )
+
+
+def test_a_skipped_flow_says_why() -> None:
+    flow = replace(flow_record(), verdict=Verdict.SKIPPED, reason="STAGING is not set")
+    assert flow_line(flow).endswith("  STAGING is not set")
+    assert flow_detail(flow) == ""
+
+
+def test_a_green_flow_has_no_details() -> None:
+    assert flow_detail(flow_record()) == ""
+
+
+def test_a_green_flow_with_a_warning_shows_it() -> None:
+    assert flow_detail(replace(flow_record(), warnings=("odd",))) == "  warning: odd"
+
+
+def test_a_failed_flow_says_everything() -> None:
+    detail = flow_detail(diverged())
+    for part in (
+        "the text of message 2 (user) changed",
+        "✗ assert_tool_call: issue_refund where amount equals 40  refunds/approval.flow.yaml:12",
+        "expected: amount equals 40",
+        'closest:  issue_refund {"amount": 400}',
+        "message text at $.messages[1].content (request 2, compared with recorded turn 2)",
+        "- the customer asked politely.",
+        "+ the customer asked politely.·",
+        "the agent exited with status 1",
+        "| openai.BadRequestError",
+        "warning: `issue_refund`",
+        "hint: if this change is meant, record it again: flowproof record refunds/approval",
+    ):
+        assert part in detail
+    assert "delete_account" not in detail
+
+
+@pytest.mark.parametrize("style", [Style(), COLOR], ids=["plain", "colour"])
+def test_hostile_text_does_not_drive_the_terminal(style: Style) -> None:
+    record = hostile_run()
+    [flow] = record.flows
+    text = "\n".join(
+        [flow_line(flow, style), flow_detail(flow, style), summary(record, ["a\x1b[2Jb"], style)]
+    )
+    text.encode()
+    text = ANSI.sub("", text) if style.color else text
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\u200b]", text)
+    assert len(flow_line(flow, style).splitlines()) == 1
+    assert max(map(len, text.splitlines())) < 1500
+
+
+def test_the_summary_counts_add_up_and_name_the_reports() -> None:
+    text = summary(sample_run(), ["reports/index.html"])
+    assert text.splitlines() == [
+        "1 of 7 flows failed and 2 could not be judged.",
+        "7 flows: 2 pass, 1 pass*, 1 fail, 1 error, 1 capability-error, 1 skipped"
+        " in 1 min 02 s (exit 1: a flow failed)",
+        "report: reports/index.html",
+    ]
+
+
+def test_the_summary_of_a_green_run_is_short() -> None:
+    assert summary(run_of(flow_record())) == "The flow passed.\n1 flow: 1 pass in 1 min 02 s"
+
+
+def test_the_summary_says_what_weakens_it() -> None:
+    record = replace(run_of(), partial=True, warnings=("two suites overlap",))
+    text = summary(record)
+    assert "Nothing ran." in text
+    assert f"exit {int(ExitCode.NOTHING_RAN)}" in text
+    assert "does not vouch for the whole suite" in text
+    assert "warning: two suites overlap" in text
+
+
+@pytest.mark.parametrize(
+    ("status", "timed_out", "words"),
+    [
+        pytest.param(3, False, "the agent exited with status 3", id="status"),
+        pytest.param(-9, False, "the agent was ended by signal 9", id="signal"),
+        pytest.param(-15, True, "the agent timed out and was ended by signal 15", id="timeout"),
+        pytest.param(0, True, "the agent timed out and exited with status 0", id="timeout-exit"),
+        pytest.param(None, False, "the agent never started", id="never"),
+    ],
+)
+def test_how_the_agent_ended(status: int | None, timed_out: bool, words: str) -> None:
+    agent = replace(agent_exit(status), timed_out=timed_out)
+    assert words in flow_detail(replace(diverged(), agent=agent)).splitlines()[-3].strip()
+
+
+@pytest.mark.parametrize(
+    ("duration", "text"),
+    [
+        pytest.param(0.0, "0 ms", id="zero"),
+        pytest.param(0.0001, "<1 ms", id="tiny"),
+        pytest.param(0.9996, "1.00 s", id="almost-a-second"),
+        pytest.param(59.996, "1 min 00 s", id="almost-a-minute"),
+        pytest.param(12.34, "12.3 s", id="seconds"),
+        pytest.param(3725.0, "1 h 02 min", id="hours"),
+    ],
+)
+def test_durations(duration: float, text: str) -> None:
+    assert seconds(duration) == text
