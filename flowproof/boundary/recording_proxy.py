@@ -18,7 +18,7 @@ from flowproof.boundary.model_proxy import (
 from flowproof.boundary.recording import Exchange, Recording
 from flowproof.boundary.upstream import NoAnswer, Upstream, UpstreamReply
 from flowproof.dialects.interface import Dialect
-from flowproof.dialects.sse import FrameSplitter, FrameError
+from flowproof.dialects.sse import FrameError, FrameSplitter
 from flowproof.model.jsonvalue import JsonError, parse, write
 from flowproof.model.outcome import Divergence
 from flowproof.model.rawtext import from_bytes

@@ -95,7 +95,13 @@ def _view(plan: Plan, output: Output, environ: Mapping[str, str], style: Style) 
         return _OnlyRed(
             progress(sys.stderr, {**environ, "TERM": "dumb"}, total=0, color=style.color)
         )
-    return progress(sys.stderr, environ, total=len(plan.specs), color=style.color)
+    return progress(
+        sys.stderr,
+        environ,
+        total=len(plan.specs),
+        color=style.color,
+        verbose=output.verbose,
+    )
 
 
 def _write(plan: Plan, record: RunRecord) -> list[str]:

@@ -9,7 +9,8 @@ this start-up, so it imports the standard library only, and little of that.
 #
 #   in   {"argv": […], "cwd": "…", "env": {…}, "grace": seconds}    once
 #   in   end of input                                               stop: end the whole tree
-#   out  {"started": pid} or {"failed": "fork|cwd|exec", "errno": number, "reason": "…"}
+#   out  {"forked": pid}                                            about to become the agent
+#   out  {"failed": "fork|cwd|exec", "errno": number, "reason": "…"}    last, if it did not
 #   out  {"exited": status}                                         negative for a signal
 #   out  {"ended": true, "survivors": [names], "left": [names]}     last; then the guard exits
 #
@@ -120,18 +121,18 @@ def signal_tree(root: int, number: int, *extra: int) -> None:
 
 def _prctl(option: int, value: int) -> None:
     library = ctypes.CDLL(None, use_errno=True)
-    if library.prctl(option, ctypes.c_ulong(value), 0, 0, 0):
+    if library.prctl(option, ctypes.c_ulong(value)):
         raise OSError(ctypes.get_errno(), f"prctl {option} failed")
 
 
 def _become_agent(
-    guard: int, argv: list[str], cwd: str, env: Mapping[str, str], failure: int
+    guard: int, control: int, failure: int, argv: list[str], cwd: str, env: Mapping[str, str]
 ) -> None:
     """Turn this fork of `guard` into the agent, or say through `failure` why not.
 
     Never returns.
     """
-    stage = "exec"
+    stage = "fork"
     try:
         os.setsid()
         # An agent that outlived its guard could not be found again.
@@ -141,6 +142,8 @@ def _become_agent(
         for number in signal.valid_signals() - _UNCATCHABLE:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        # Said from here, so that an agent that kills its guard at once is known all the same.
+        os.write(control, json.dumps({"forked": os.getpid()}).encode() + b"\n")
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         stage = "cwd"
         os.chdir(cwd)
@@ -158,7 +161,7 @@ def _become_agent(
 class Guard:
     """One agent and everything below it, from the request to the last process."""
 
-    def __init__(self, control: int) -> None:
+    def __init__(self, control: int = 0) -> None:
         self.stopped = False
         self.agent = 0
         self.status: int | None = None
@@ -232,7 +235,7 @@ class Guard:
             self.report({"failed": "fork", "errno": error.errno, "reason": str(error)})
             return False
         if not self.agent:
-            _become_agent(guard, argv, cwd, env, writer)
+            _become_agent(guard, self._control, writer, argv, cwd, env)
         os.close(writer)
         # The agent's pipes must end with the agent's tree, so the guard may not hold them.
         null = os.open(os.devnull, os.O_RDWR)
@@ -244,8 +247,6 @@ class Guard:
         if failure:
             os.waitpid(self.agent, 0)
             self.report(json.loads(failure))
-        else:
-            self.report({"started": self.agent})
         return not failure
 
     def reap(self) -> bool:
@@ -300,5 +301,5 @@ class Guard:
 
 
 if __name__ == "__main__":
-    Guard(control=0).run()
+    Guard().run()
     os._exit(0)

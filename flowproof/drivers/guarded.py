@@ -1,6 +1,8 @@
 """An agent's process tree on Linux, where a guard process ends it even if flowproof is killed.
 
-Counterpart: `guard.py`, which holds the protocol spoken here.
+Counterpart: `guard.py`, which holds the protocol spoken here. Out of reach: what a service
+outside the tree starts on request (a container daemon, a job scheduler), and sessions of an
+agent that kills its own guard, which is reported as an error.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ from flowproof.drivers.interface import Launch
 from flowproof.drivers.start_error import start_error, unpassable
 from flowproof.drivers.tree import TreeEnd
 
-_MARGIN_SECONDS = 2.0
-"""Beyond its own bounds, how long a guard may take to answer before it is given up."""
+_PATIENCE_SECONDS = 10.0
+_EXIT_SECONDS = 2.0
 
 
 def _guard_command() -> list[str]:
@@ -45,11 +47,16 @@ def _wire(text: str) -> str:
 class GuardedTree:
     """Starts its guard at once; `grace` is the time in seconds between SIGTERM and SIGKILL.
 
+    `patience` is how many seconds beyond its own bounds a guard may take to end a tree: on a
+    machine that the tree keeps busy, giving the guard up early would set the tree free.
+
     :raises OSError: if the guard cannot be started.
     """
 
-    def __init__(self, grace: float) -> None:
+    def __init__(self, grace: float, *, patience: float = _PATIENCE_SECONDS) -> None:
         self._grace = grace
+        bounds = grace + guard.SETTLE_SECONDS + guard.KILL_SECONDS
+        self._longest_end = bounds + patience
         self._received = bytearray()
         self._launch: Launch | None = None
         self._agent = 0
@@ -101,11 +108,11 @@ class GuardedTree:
         """Have the guard end what is left, and wait for its last word."""
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_WR)
-        patience = self._grace + guard.SETTLE_SECONDS + guard.KILL_SECONDS + _MARGIN_SECONDS
-        with anyio.move_on_after(patience) as deadline:
+        self._guard.send_signal(signal.SIGCONT)  # the agent may have stopped it
+        with anyio.move_on_after(self._longest_end):
             while (message := await self._receive()) is not None:
                 self._note(message)
-        if deadline.cancelled_caught or (self._launch and not (self._ended or self._error)):
+        if self._launch and not (self._ended or self._error):
             self._give_up()
         return TreeEnd(self._status, self._error, self._survivors)
 
@@ -113,14 +120,14 @@ class GuardedTree:
         """Give every descriptor back and reap the guard; an unused guard leaves at once."""
         self._descriptors.close()
         try:
-            self._guard.wait(_MARGIN_SECONDS)
+            self._guard.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             self._guard.kill()
             self._guard.wait()
 
     def _note(self, message: dict[str, Any]) -> None:
         match message:
-            case {"started": int(pid)}:
+            case {"forked": int(pid)}:
                 self._agent = pid
             case {"exited": int(status)}:
                 self._status = status

@@ -21,7 +21,8 @@ from flowproof.drivers.tree import TreeEnd
 
 _FIRST_PAUSE = 0.001
 _LONGEST_PAUSE = 0.025
-_KILL_SECONDS = 5.0
+_KILL_SECONDS = 2.0
+"""How long killed processes may take to vanish; an init that does not reap keeps them listed."""
 
 
 class SessionTree:

@@ -95,18 +95,19 @@ def flow_line(flow: FlowRecord, style: Style = PLAIN) -> str:
     return line
 
 
-def flow_detail(flow: FlowRecord, style: Style = PLAIN) -> str:
-    """What stands below the line of a flow that is not green or has warnings; else nothing."""
+def flow_detail(flow: FlowRecord, style: Style = PLAIN, *, verbose: bool = False) -> str:
+    """What stands below the line of a flow that is not green or has warnings; else nothing,
+    but for what its agent printed if `verbose`."""
     lines: list[str] = []
     if not flow.verdict.green:
         lines += _block(flow.reason)
         lines += _assertions(flow, style)
         if flow.divergence is not None:
             lines += _divergence(flow.divergence, flow.reason, style)
-        if flow.agent is not None:
-            lines += _agent(flow.agent, style)
     elif flow.verdict is Verdict.FLAKY:
         lines += _block(flow.reason)
+    if flow.agent is not None and (verbose or not flow.verdict.green):
+        lines += _agent(flow.agent, style)
     lines += [f"{style.tone('warning:', 'warn')} {one_line(text)}" for text in flow.warnings]
     if lines:
         lines += [f"{style.bold('hint:')} {one_line(hint)}" for hint in hints(flow)]
@@ -150,9 +151,6 @@ def _labelled(label: str, text: str) -> list[str]:
 
 def _divergence(found: Divergence, reason: str, style: Style) -> list[str]:
     lines = [] if found.message in reason else _block(found.message)
-    near = "" if found.turn is None else f", compared with recorded turn {found.turn}"
-    at = f" at {one_line(found.path)}" if found.path else ""
-    lines.append(style.faint(f"{one_line(found.kind)}{at} (request {found.request}{near})"))
     paint = {"-": style.removed, "+": style.added}
     for line in found.excerpt[:BLOCK_LIMIT]:
         text = f"{line.mark or ' '} {one_line(line.text, LINE_LIMIT)}"
@@ -162,9 +160,9 @@ def _divergence(found: Divergence, reason: str, style: Style) -> list[str]:
 
 def _agent(agent: AgentExit, style: Style) -> list[str]:
     lines = [style.faint(f"the agent {one_line(agent_end(agent))}")]
-    tail = agent.stderr.tail
-    if tail.strip():
-        lines += [style.faint("its stderr ends:"), *_block(tail, "  | ")]
+    for name, captured in (("stdout", agent.stdout), ("stderr", agent.stderr)):
+        if captured.tail.strip():
+            lines += [style.faint(f"its {name} ends:"), *_block(captured.tail, "  | ")]
     return lines
 
 

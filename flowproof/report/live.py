@@ -53,20 +53,25 @@ def progress(
     total: int,
     color: bool | None = None,
     clock: Clock | None = None,
+    verbose: bool = False,
 ) -> Progress:
-    """The kind of progress that suits a stream. `color` overrides what the environment says."""
+    """The kind of progress that suits a stream. `color` overrides what the environment says;
+    `verbose` also tells what the agents of green flows printed."""
     style = Style(wants_color(stream, environ) if color is None else color)
     if is_interactive(stream, environ):
-        return LiveView(stream, total=total, style=style, clock=clock or SystemClock())
-    return PlainLines(stream, style=style)
+        return LiveView(
+            stream, total=total, style=style, clock=clock or SystemClock(), verbose=verbose
+        )
+    return PlainLines(stream, style=style, verbose=verbose)
 
 
 class PlainLines:
     """One line per finished flow, details below it; no cursor is ever moved."""
 
-    def __init__(self, stream: TextIO, *, style: Style = PLAIN) -> None:
+    def __init__(self, stream: TextIO, *, style: Style = PLAIN, verbose: bool = False) -> None:
         self._stream = stream
         self._style = style
+        self._verbose = verbose
 
     def __enter__(self) -> Self:
         return self
@@ -84,7 +89,7 @@ class PlainLines:
 
     def flow_ended(self, record: FlowRecord) -> None:
         """Write the line of this flow and what stands below it."""
-        self._stream.write(finished(record, self._style) + "\n")
+        self._stream.write(finished(record, self._style, verbose=self._verbose) + "\n")
         self._stream.flush()
 
 
@@ -95,9 +100,16 @@ class LiveView:
     """
 
     def __init__(
-        self, stream: TextIO, *, total: int, style: Style = PLAIN, clock: Clock | None = None
+        self,
+        stream: TextIO,
+        *,
+        total: int,
+        style: Style = PLAIN,
+        clock: Clock | None = None,
+        verbose: bool = False,
     ) -> None:
         self._stream = stream
+        self._verbose = verbose
         self._total = total
         self._style = style
         self._clock = clock or SystemClock()
@@ -158,7 +170,9 @@ class LiveView:
             from rich.text import Text
 
             self._console.print(
-                Text.from_ansi(finished(record, self._style)), soft_wrap=True, end="\n"
+                Text.from_ansi(finished(record, self._style, verbose=self._verbose)),
+                soft_wrap=True,
+                end="\n",
             )
 
     def refresh(self) -> None:
@@ -180,8 +194,8 @@ class LiveView:
         return Text.from_ansi("\n".join(lines), no_wrap=True, overflow="ellipsis")
 
 
-def finished(flow: FlowRecord, style: Style = PLAIN) -> str:
+def finished(flow: FlowRecord, style: Style = PLAIN, *, verbose: bool = False) -> str:
     """The line of a flow that ended, with its details below."""
-    detail = flow_detail(flow, style)
+    detail = flow_detail(flow, style, verbose=verbose)
     line = flow_line(flow, style)
     return f"{line}\n{detail}" if detail else line

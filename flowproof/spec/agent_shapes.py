@@ -7,18 +7,9 @@ from __future__ import annotations
 
 from flowproof.model.flow_spec import Agent
 from flowproof.spec import variables
+from flowproof.spec.containers import ByKind, ListOf, MapOf
 from flowproof.spec.records import Apart, Field, Needs, OneOf, Record, Values
-from flowproof.spec.shapes import (
-    ByKind,
-    Choice,
-    Duration,
-    Flag,
-    Json,
-    ListOf,
-    MapOf,
-    Text,
-    Whole,
-)
+from flowproof.spec.shapes import Choice, Duration, Flag, Json, Text, Whole
 from flowproof.spec.shell_words import shell_faults
 from flowproof.spec.source import Report
 from flowproof.spec.yaml_nodes import ScalarNode

@@ -8,8 +8,9 @@ from __future__ import annotations
 from flowproof.model.flow_spec import Control
 from flowproof.spec import variables
 from flowproof.spec.agent_shapes import AGENT
+from flowproof.spec.containers import ListOf
 from flowproof.spec.records import Field, Needs, OneOf, Record, Values
-from flowproof.spec.shapes import Choice, Flag, ListOf, Text
+from flowproof.spec.shapes import Choice, Flag, Text
 from flowproof.spec.source import Report
 from flowproof.spec.step_shapes import check_regex
 from flowproof.spec.steps import Steps

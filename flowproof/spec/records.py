@@ -18,7 +18,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Field(Generic[T_co]):
     """One key of a record. `later` names the feature where this version cannot run it yet."""
 
@@ -98,7 +98,7 @@ class RecordPlace:
     meant: Collection[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class OneOf:
     """Exactly one of these keys, or with `at_least` one or more of them."""
 
@@ -119,7 +119,7 @@ class OneOf:
         return {"anyOf" if self.at_least else "oneOf": options}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Needs:
     """Where `key` is written, `other` has to be written too; `because` goes into the message."""
 
@@ -136,7 +136,7 @@ class Needs:
         return {"dependentRequired": {self.key: [self.other]}}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Apart:
     """These two keys exclude each other; `because` goes into the message."""
 
@@ -156,7 +156,7 @@ class Apart:
         return {"not": {"required": [self.left, self.right]}}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Record(Generic[T]):
     """A mapping with known keys, made into a value of our own by `build`.
 

@@ -7,14 +7,14 @@ with known keys; `flow_shapes` and `suite_shapes` say which shape stands where.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from flowproof.model.flow_spec import Expected, Scalar
 from flowproof.model.jsonvalue import JsonObject, JsonValue, parse
 from flowproof.spec import variables
-from flowproof.spec.source import Refused, Report, choices, nearest, quoted
+from flowproof.spec.source import Report, choices, nearest
 from flowproof.spec.yaml_nodes import MappingNode, Node, ScalarNode, SequenceNode, kind
 
 T = TypeVar("T")
@@ -80,7 +80,7 @@ def scalar(node: Node, report: Report, accepted: str) -> ScalarNode:
     return node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Text:
     """A text: whatever stands there, unquoted numbers included. It is taken as written.
 
@@ -113,7 +113,7 @@ class Text:
         return text_schema(*patterns)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """One of a few words."""
 
@@ -135,7 +135,6 @@ class Choice:
         return {"enum": list(self.words)}
 
 
-@dataclass(frozen=True, slots=True)
 class Flag:
     """`true` or `false`, unquoted."""
 
@@ -157,7 +156,7 @@ class Flag:
         return {"type": "boolean"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Whole:
     """A whole number within bounds, unquoted."""
 
@@ -192,7 +191,6 @@ _MOST = 9_999_999
 _DURATION = r"(?=[0-9.]*[1-9])[0-9]{1,7}(?:\.[0-9]{1,9})?(?:ms|s|m|h)"
 
 
-@dataclass(frozen=True, slots=True)
 class Duration:
     """A length of time, read as seconds."""
 
@@ -235,7 +233,6 @@ VALUE_SCHEMA: Schema = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class Json:
     """Any JSON value, such as the result of a tool. `${VAR}` is allowed in its texts."""
 
@@ -263,7 +260,6 @@ def _is_number(text: str) -> bool:
     return _JSON_NUMBER.fullmatch(text) is not None
 
 
-@dataclass(frozen=True, slots=True)
 class Compared:
     """A value to compare with: scalars keep their text and whether they were quoted."""
 
@@ -283,126 +279,3 @@ class Compared:
 
     def schema(self) -> Schema:
         return VALUE_REF
-
-
-@dataclass(frozen=True, slots=True)
-class ListOf(Generic[T]):
-    """A list whose items all have one shape. Items that cannot be used are noted and left out."""
-
-    item: Shape[T]
-    accepted: str
-    minimum: int = 0
-
-    def read(self, node: Node, report: Report) -> tuple[T, ...]:
-        if not isinstance(node, SequenceNode):
-            raise report.refuse(node.mark, f"found {kind(node)}", accepted=self.accepted)
-        if len(node.items) < self.minimum:
-            raise report.refuse(node.mark, "the list is empty", accepted=self.accepted)
-        values: list[T] = []
-        for item in node.items:
-            try:
-                values.append(self.item.read(item, report))
-            except Refused:
-                continue
-        return tuple(values)
-
-    def schema(self) -> Schema:
-        schema: Schema = {"type": "array", "items": self.item.schema()}
-        return schema | ({"minItems": self.minimum} if self.minimum else {})
-
-
-@dataclass(frozen=True, slots=True)
-class MapOf(Generic[T]):
-    """A mapping with keys of the author's choice. Entries that cannot be used are left out.
-
-    `key` must match all of each key; `key_accepted` says the same in words.
-    """
-
-    value: Shape[T]
-    accepted: str
-    key: str | None = None
-    key_accepted: str = ""
-    minimum: int = 0
-
-    def read(self, node: Node, report: Report) -> dict[str, T]:
-        if not isinstance(node, MappingNode):
-            raise report.refuse(node.mark, f"found {kind(node)}", accepted=self.accepted)
-        if len(node.entries) < self.minimum:
-            raise report.refuse(node.mark, "the mapping is empty", accepted=self.accepted)
-        values: dict[str, T] = {}
-        for entry in node.entries:
-            name = entry.key.text
-            if self.key is not None and not re.fullmatch(self.key, name):
-                report.note(
-                    entry.key.mark,
-                    f"{quoted(name)} cannot be a key here",
-                    accepted=self.key_accepted,
-                )
-                continue
-            try:
-                values[name] = self.value.read(entry.value, report)
-            except Refused:
-                continue
-        return values
-
-    def schema(self) -> Schema:
-        schema: Schema = {"type": "object", "additionalProperties": self.value.schema()}
-        if self.key is not None:
-            schema["propertyNames"] = {"pattern": whole(self.key)}
-        return schema | ({"minProperties": self.minimum} if self.minimum else {})
-
-
-@dataclass(frozen=True, slots=True)
-class ByKind(Generic[T]):
-    """A value that may be written as a scalar, as a list or as a mapping."""
-
-    accepted: str
-    scalar: Shape[T] | None = None
-    sequence: Shape[T] | None = None
-    mapping: Shape[T] | None = None
-
-    def read(self, node: Node, report: Report) -> T:
-        match node:
-            case ScalarNode():
-                shape = self.scalar
-            case SequenceNode():
-                shape = self.sequence
-            case MappingNode():
-                shape = self.mapping
-        if shape is None or (isinstance(node, ScalarNode) and node.empty):
-            found = "the value is missing" if _missing(node) else f"found {kind(node)}"
-            raise report.refuse(node.mark, found, accepted=self.accepted)
-        return shape.read(node, report)
-
-    def schema(self) -> Schema:
-        shapes = (self.scalar, self.sequence, self.mapping)
-        return {"anyOf": [shape.schema() for shape in shapes if shape is not None]}
-
-
-def _missing(node: Node) -> bool:
-    return isinstance(node, ScalarNode) and node.empty
-
-
-@dataclass(frozen=True, slots=True)
-class Made(Generic[T]):
-    """A shape whose value is made into another one."""
-
-    shape: Shape[Any]
-    make: Callable[[Any], T]
-
-    def read(self, node: Node, report: Report) -> T:
-        return self.make(self.shape.read(node, report))
-
-    def schema(self) -> Schema:
-        return self.shape.schema()
-
-
-def is_path(text: str) -> bool:
-    """Whether a text is a dotted path into arguments."""
-    return re.fullmatch(PATH, text) is not None
-
-
-PATH = r"[^\s.\[\]]+(?:\.[^\s.\[\]]+)*"
-"""A regular expression for a dotted path: `passengers.0.name`."""
-
-StringMap: TypeAlias = Mapping[str, str]

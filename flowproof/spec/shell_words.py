@@ -63,7 +63,7 @@ def _scan(command: str) -> list[Fault]:
             quote, opened = char, at
         at += 1
     if quote:
-        faults.append(Fault(opened, 1, "this quote is never closed", False))
+        faults.append(Fault(opened, 1, "a quote of this command is never closed", False))
     return faults
 
 

@@ -1,7 +1,7 @@
 """The prose of assertions: `<tool> where <path> <matcher> <value> and …`, `reply contains …`.
 
 Sans-io and ignorant of YAML: text in, phrases or faults with offsets out. `steps` puts them in
-place. The patterns at the end say the same to an editor; a property test holds both together.
+place. `step_patterns` says the same to an editor; a property test holds both together.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ import re
 from dataclasses import dataclass
 
 from flowproof.model.flow_spec import Clause, Matcher, Scalar
-from flowproof.spec.shapes import PATH, is_path
 from flowproof.spec.source import choices, nearest, quoted
+from flowproof.spec.step_patterns import PATH, TOOL
 
-TOOL = "[A-Za-z0-9_.:/-]+"
 TOOL_ACCEPTED = "a tool name of letters, digits and `_ - . / :`"
 
 MATCHERS = ("equals", "is", "contains", "matches", "exists", "is absent", "is missing")
@@ -174,21 +173,21 @@ class _Phrase:
         start, path = self.word()
         if not path:
             raise _fault(start, 1, "a clause is missing here", CLAUSE_ACCEPTED)
-        if not is_path(path):
+        if not re.fullmatch(PATH, path):
             better = re.sub(r"\[(\d+)\]", r".\1", path)
             raise _fault(
                 start,
                 len(path),
                 f"{quoted(path)} is not a path",
                 "names and list indexes joined by dots: `passengers.0.name`",
-                better if is_path(better) else "",
+                better if re.fullmatch(PATH, better) else "",
             )
         parts = tuple(path.split("."))
         if _AND.match(self.text, self.at):
             raise self._unknown_matcher(self.at, "", path)
         start, word = self.word()
         if word == "exists":
-            self._clause_ends(word)
+            self._clause_ends(quoted(word))
             return Clause(parts, Matcher.EXISTS)
         if word == "is" and self._absent():
             self.word()
@@ -240,13 +239,13 @@ class _Phrase:
         if self.peek() == "not":
             raise _fault(start, 2, "`is not` is no matcher", accepted)
 
-    def _clause_ends(self, matcher: str) -> None:
+    def _clause_ends(self, before: str) -> None:
         if self.at < len(self.text) and not _AND.match(self.text, self.at):
             start, word = self.word()
             raise _fault(
                 start,
                 len(word),
-                f"after {quoted(matcher)} found {quoted(word)}",
+                f"after {before} found {quoted(word)}",
                 "` and ` with another clause, or the end",
             )
 
@@ -313,26 +312,3 @@ def _fault(
     offset: int, length: int, message: str, accepted: str = "", suggestion: str = ""
 ) -> _Faulty:
     return _Faulty(Fault(offset, length, message, accepted, suggestion))
-
-
-_JOINT = r"\s+and(?!\S)"
-_QUOTED = r""""(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'"""
-_SOME = r"""\s+(?!(?:""|'')(?!\S))"""
-_IS = r"is(?!\s+not(?!\S))"
-_UNTIL_AND = rf"""(?!['"])\S(?:(?!{_JOINT})[\s\S])*"""
-_CLAUSE_VALUE = rf"(?:(?:{_QUOTED})(?={_JOINT}|\s*(?![\s\S]))|{_UNTIL_AND})"
-_CLAUSE = (
-    rf"{PATH}\s+(?:(?:exists|is\s+(?:absent|missing))(?={_JOINT}|\s*(?![\s\S]))"
-    rf"|(?:equals|{_IS})(?!{_JOINT})\s+{_CLAUSE_VALUE}"
-    rf"|(?:contains|matches)(?!{_JOINT}){_SOME}{_CLAUSE_VALUE})"
-)
-_REPLY_VALUE = rf"""(?:(?:{_QUOTED})|(?!['"])\S[\s\S]*)"""
-
-TOOL_PHRASE = rf"\s*{TOOL}(?:\s+where\s+{_CLAUSE}(?:{_JOINT}\s+{_CLAUSE})*)?\s*"
-"""What `parse_tool_phrase` takes, as a regular expression for all of a text."""
-
-REPLY_PHRASE = (
-    rf"\s*reply\s+(?:(?:equals|does\s+not\s+equal)\s+{_REPLY_VALUE}"
-    rf"|(?:contains|{_IS}|matches|does\s+not\s+(?:contain|match)){_SOME}{_REPLY_VALUE})\s*"
-)
-"""What `parse_reply_phrase` takes, as a regular expression for all of a text."""

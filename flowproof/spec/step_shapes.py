@@ -9,33 +9,19 @@ from dataclasses import dataclass
 
 from flowproof.model.flow_spec import Clause, Expected, Matcher, Times
 from flowproof.spec import variables
+from flowproof.spec.containers import ByKind, ListOf, Made, MapOf
 from flowproof.spec.records import Apart, Field, OneOf, Record, Values
-from flowproof.spec.shapes import (
-    PATH,
-    ByKind,
-    Compared,
-    ListOf,
-    Made,
-    MapOf,
-    Schema,
-    Text,
-    Whole,
-    scalar,
-    text_schema,
-    whole,
-)
+from flowproof.spec.shapes import Compared, Schema, Text, Whole, scalar, text_schema, whole
 from flowproof.spec.source import Refused, Report
 from flowproof.spec.step_grammar import (
     REPLY_ACCEPTED,
-    REPLY_PHRASE,
-    TOOL,
     TOOL_ACCEPTED,
-    TOOL_PHRASE,
     ReplyPhrase,
     ToolPhrase,
     parse_reply_phrase,
     parse_tool_phrase,
 )
+from flowproof.spec.step_patterns import PATH, REPLY_PHRASE, TOOL, TOOL_PHRASE
 from flowproof.spec.yaml_nodes import Node, ScalarNode
 
 
@@ -76,7 +62,7 @@ def _note_findings(node: ScalarNode, phrase: ToolPhrase | ReplyPhrase, report: R
         raise Refused
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ToolProse:
     """`<tool> where <path> <matcher> <value> and …`"""
 
@@ -92,7 +78,6 @@ class ToolProse:
         return text_schema(whole(TOOL_PHRASE), whole(variables.WELL_FORMED))
 
 
-@dataclass(frozen=True, slots=True)
 class ReplyProse:
     """`reply contains <text>` and its kin."""
 

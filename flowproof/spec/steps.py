@@ -22,7 +22,8 @@ from flowproof.model.flow_spec import (
     Step,
     UserTurn,
 )
-from flowproof.spec.shapes import ListOf, Schema, Shape
+from flowproof.spec.containers import ListOf
+from flowproof.spec.shapes import Schema, Shape
 from flowproof.spec.source import Report, choices, nearest, quoted
 from flowproof.spec.step_grammar import ReplyPhrase
 from flowproof.spec.step_shapes import (
@@ -44,7 +45,7 @@ from flowproof.spec.yaml_nodes import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StepKind:
     """One kind of step: its key, the shape of its value, and the step they make.
 
@@ -127,7 +128,6 @@ _ACCEPTED = ", ".join(
 )
 
 
-@dataclass(frozen=True, slots=True)
 class StepShape:
     """One step: a key with its value, or a bare key. Anything else is a problem."""
 
@@ -206,7 +206,6 @@ class StepShape:
 _STEP_LIST: ListOf[Step] = ListOf(StepShape(), "a list of steps", minimum=1)
 
 
-@dataclass(frozen=True, slots=True)
 class Steps:
     """The list of steps: at least one that gives the task, and only one kind of those."""
 

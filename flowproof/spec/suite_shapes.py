@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from flowproof.spec.agent_shapes import CWD, ENV, URL
+from flowproof.spec.containers import ListOf, MapOf
 from flowproof.spec.flow_shapes import TAGS, VARIABLE_NAME, regex_check
 from flowproof.spec.records import Field, OneOf, Record, Values
-from flowproof.spec.shapes import Duration, Flag, ListOf, MapOf, Text, Whole
+from flowproof.spec.shapes import Duration, Flag, Text, Whole
 from flowproof.spec.source import Report
 
 _COMMAND = Text("a command", variables=True)

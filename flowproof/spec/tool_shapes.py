@@ -8,10 +8,12 @@ from __future__ import annotations
 from flowproof.model.flow_spec import McpServer, Mock
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.spec.agent_shapes import URL, check_command
+from flowproof.spec.containers import ListOf
 from flowproof.spec.records import Apart, Field, Needs, OneOf, Record, Values
-from flowproof.spec.shapes import Flag, Json, ListOf, Text, Whole
+from flowproof.spec.shapes import Flag, Json, Text, Whole
 from flowproof.spec.source import Report
-from flowproof.spec.step_grammar import TOOL, TOOL_ACCEPTED
+from flowproof.spec.step_grammar import TOOL_ACCEPTED
+from flowproof.spec.step_patterns import TOOL
 
 _TOOL = Field("name", Text(TOOL_ACCEPTED, TOOL), "The tool's name.", required=True)
 _RESULT = Field(

@@ -226,7 +226,7 @@ def run_of(*flows: FlowRecord) -> RunRecord:
     return RunRecord(
         id="20261130-090000-4f2a",
         suite="support-bot",
-        command="flowproof suite run flows",
+        command="suite run",
         phase="replay",
         started="2026-11-30T09:00:00Z",
         duration=62.4,

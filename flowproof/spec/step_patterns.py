@@ -1,0 +1,34 @@
+"""The prose of assertions as regular expressions, for the JSON Schema.
+
+Counterpart: `step_grammar` reads the same language and explains what is wrong with a phrase.
+"""
+
+from __future__ import annotations
+
+TOOL = "[A-Za-z0-9_.:/-]+"
+"""The name of a tool."""
+
+PATH = r"[^\s.\[\]]+(?:\.[^\s.\[\]]+)*"
+"""A dotted path into arguments: `passengers.0.name`."""
+
+_JOINT = r"\s+and(?!\S)"
+_QUOTED = r""""(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'"""
+_SOME = r"""\s+(?!(?:""|'')(?!\S))"""
+_IS = r"is(?!\s+not(?!\S))"
+_UNTIL_AND = rf"""(?!['"])\S(?:(?!{_JOINT})[\s\S])*"""
+_CLAUSE_VALUE = rf"(?:(?:{_QUOTED})(?={_JOINT}|\s*(?![\s\S]))|{_UNTIL_AND})"
+_CLAUSE = (
+    rf"{PATH}\s+(?:(?:exists|is\s+(?:absent|missing))(?={_JOINT}|\s*(?![\s\S]))"
+    rf"|(?:equals|{_IS})(?!{_JOINT})\s+{_CLAUSE_VALUE}"
+    rf"|(?:contains|matches)(?!{_JOINT}){_SOME}{_CLAUSE_VALUE})"
+)
+_REPLY_VALUE = rf"""(?:(?:{_QUOTED})|(?!['"])\S[\s\S]*)"""
+
+TOOL_PHRASE = rf"\s*{TOOL}(?:\s+where\s+{_CLAUSE}(?:{_JOINT}\s+{_CLAUSE})*)?\s*"
+"""What `parse_tool_phrase` takes, as a regular expression for all of a text."""
+
+REPLY_PHRASE = (
+    rf"\s*reply\s+(?:(?:equals|does\s+not\s+equal)\s+{_REPLY_VALUE}"
+    rf"|(?:contains|{_IS}|matches|does\s+not\s+(?:contain|match)){_SOME}{_REPLY_VALUE})\s*"
+)
+"""What `parse_reply_phrase` takes, as a regular expression for all of a text."""
