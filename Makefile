@@ -7,8 +7,9 @@ READY := $(VENV)/.ready
 
 .PHONY: demo test lint format bench clean
 
+# The agents run as `python …`, as a developer types it, so the PATH has to lead into the venv.
 demo: $(READY)
-	$(BIN)/flowproof suite run examples
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/flowproof suite run examples
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal

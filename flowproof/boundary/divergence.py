@@ -5,6 +5,7 @@ Its counterpart is `cassette`, which found that no recorded turn is equal.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -26,10 +27,15 @@ from flowproof.model.visible import (
     describe_character,
     difference,
     first_difference,
+    member_path,
+    visible,
 )
 
 _NEAREST_OF = 32
 """How many unconsumed turns are compared in search of the nearest; runs rarely skip so many."""
+
+_LONGEST_KIND = 80
+"""An unknown parameter is called by its name, which may be anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +64,8 @@ def diagnose(
     dialects: Mapping[str, Dialect],
 ) -> Divergence:
     """Explain why no unconsumed turn equals a request; `request` is its ordinal from 1."""
-    repeated = next(
-        (c for c in candidates if c.operation == operation and same(c.request, pinned)),
-        None,
-    )
-    if repeated is not None:
+    repeated = [c for c in candidates if c.operation == operation and same(c.request, pinned)]
+    if repeated:
         return _repeated(repeated, request, candidates)
     left = [candidate for candidate in candidates if not candidate.consumed]
     if not left:
@@ -78,17 +81,21 @@ def diagnose(
     return _difference(dialect, nearest, pinned, request)
 
 
-def _repeated(repeated: Candidate, request: int, candidates: Sequence[Candidate]) -> Divergence:
+def _repeated(
+    repeated: Sequence[Candidate], request: int, candidates: Sequence[Candidate]
+) -> Divergence:
     left = sum(not candidate.consumed for candidate in candidates)
-    rest = f"{left} recorded turns are still unused" if left else "no recorded turn is left"
+    unused = "1 recorded turn is" if left == 1 else f"{left} recorded turns are"
+    rest = f"{unused} still unused" if left else "no recorded turn is left"
+    times = "once" if len(repeated) == 1 else f"{len(repeated)} times"
     return Divergence(
-        kind="extra call" if not left else "repeated call",
+        kind="repeated call" if left else "extra call",
         message=(
-            f"model request {request} repeats turn {repeated.number}, which was recorded once "
-            f"and is requested again ({rest})"
+            f"model request {request} repeats turn {repeated[0].number}, which was recorded "
+            f"{times} and is requested again ({rest})"
         ),
         request=request,
-        turn=repeated.number,
+        turn=repeated[0].number,
     )
 
 
@@ -168,7 +175,7 @@ def first_change(path: str, recorded: JsonValue | Missing, replayed: JsonValue |
             for key in [*recorded, *(key for key in replayed if key not in recorded)]:
                 old, new = recorded.get(key, MISSING), replayed.get(key, MISSING)
                 if not _same_or_missing(old, new):
-                    return first_change(_member(path, key), old, new)
+                    return first_change(member_path(path, key), old, new)
         case list(), list():
             for index, (old, new) in enumerate(zip_longest(recorded, replayed, fillvalue=MISSING)):
                 if not _same_or_missing(old, new):
@@ -184,19 +191,14 @@ def _same_or_missing(old: JsonValue | Missing, new: JsonValue | Missing) -> bool
     return same(old, new)
 
 
-def _member(path: str, key: str) -> str:
-    return f"{path}.{key}" if key.isidentifier() else f"{path}[{compact(key, limit=80)}]"
-
-
 def _explained(kind: str, change: Change, nearest: Candidate, request: int) -> Divergence:
-    inner = _inside_text(change)
-    shown = inner or change
-    notes = _notes(change, inner)
+    shown = _inside_text(change) or change
+    kind = visible(kind[:_LONGEST_KIND])
     return Divergence(
         kind=kind,
         message=(
             f"model request {request} differs from turn {nearest.number} in its {kind}, "
-            f"at {shown.path}{notes}"
+            f"at {shown.path}{_notes(shown)}"
         ),
         request=request,
         turn=nearest.number,
@@ -218,9 +220,9 @@ def _inside_text(change: Change) -> Change | None:
     return first_change(change.path, old, new)
 
 
-def _notes(change: Change, inner: Change | None) -> str:
+def _notes(change: Change) -> str:
     old, new = change.recorded, change.replayed
-    if inner is not None or not (isinstance(old, str) and isinstance(new, str)):
+    if not (isinstance(old, str) and isinstance(new, str)):
         return ""
     if old.split() == new.split():
         return " (only white space differs)"
@@ -242,8 +244,7 @@ def _excerpt(change: Change) -> tuple[Excerpt, ...]:
         return Excerpt("-", pair.recorded), Excerpt("+", pair.replayed)
     left, right = _shown(old), _shown(new)
     if left == right:
-        pair = difference(_whole(old), _whole(new))
-        left, right = pair
+        left, right = difference(_whole(old), _whole(new))
     return Excerpt("-", left), Excerpt("+", right)
 
 
@@ -252,4 +253,4 @@ def _shown(value: JsonValue | Missing) -> str:
 
 
 def _whole(value: JsonValue | Missing) -> str:
-    return "(absent)" if isinstance(value, Missing) else compact(value, limit=1_000_000)
+    return "(absent)" if isinstance(value, Missing) else compact(value, limit=sys.maxsize)

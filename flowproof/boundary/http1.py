@@ -7,7 +7,6 @@ times the import time of h11, and every replay would pay for it.
 from __future__ import annotations
 
 import socket
-import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -17,6 +16,7 @@ import anyio
 import anyio.abc
 import h11
 
+from flowproof.boundary.content_coding import Fault, decoded, too_large
 from flowproof.errors import PortTaken
 
 Headers: TypeAlias = Sequence[tuple[str, str]]
@@ -24,6 +24,8 @@ Headers: TypeAlias = Sequence[tuple[str, str]]
 LOOPBACK = "127.0.0.1"
 _CHUNK = 64 * 1024
 _MAX_HEAD = 64 * 1024
+_LINGER = 2.0
+"""Seconds that a client gets to stop sending and read its answer before it is disconnected."""
 
 
 def bind_loopback(port: int = 0) -> socket.socket:
@@ -46,13 +48,15 @@ def bind_loopback(port: int = 0) -> socket.socket:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request, its body read whole and decompressed. Header names are lower case."""
+    """One request, its body read whole and decompressed. Header names are lower case; bytes in
+    header values that are not UTF-8 are lone surrogates. With a `fault` there is no body."""
 
     method: str
     path: str
     query: str
     headers: tuple[tuple[str, str], ...]
     body: bytes
+    fault: Fault | None = None
 
 
 class Reply(Protocol):
@@ -82,32 +86,50 @@ Handler: TypeAlias = Callable[[Request, Reply], Awaitable[None]]
 
 
 class _BadRequest(Exception):
-    def __init__(self, status: int, message: str) -> None:
-        self.status = status
-        super().__init__(message)
+    """A request that no handler can be given; the message goes to the client."""
 
 
 async def serve(listener: socket.socket, handler: Handler, *, max_body: int) -> None:
-    """Answer connections until cancelled; bodies over `max_body` bytes are refused with 413."""
-    async with (
-        await anyio.abc.SocketListener.from_socket(listener) as streams,
-        anyio.create_task_group() as group,
-    ):
-        await streams.serve(
-            lambda stream: _Connection(stream, handler, max_body).run(), task_group=group
-        )
+    """Answer connections until cancelled; bodies over `max_body` bytes have a fault of 413.
+
+    An exception of a handler is answered with 500 and does not disturb other connections; it is
+    raised when this ends, so that a flow whose boundary failed never looks well.
+    """
+    failures: list[Exception] = []
+    try:
+        async with (
+            await anyio.abc.SocketListener.from_socket(listener) as streams,
+            anyio.create_task_group() as group,
+        ):
+            await streams.serve(
+                lambda stream: _Connection(stream, handler, max_body, failures).run(),
+                task_group=group,
+            )
+    finally:
+        if failures:
+            raise ExceptionGroup("requests could not be handled", failures)
 
 
 class _Connection:
     """One client connection; it handles its requests one after another."""
 
-    def __init__(self, stream: anyio.abc.SocketStream, handler: Handler, max_body: int) -> None:
+    def __init__(
+        self,
+        stream: anyio.abc.SocketStream,
+        handler: Handler,
+        max_body: int,
+        failures: list[Exception],
+    ) -> None:
         self._stream = stream
         self._handler = handler
         self._max_body = max_body
+        self._failures = failures
         self._protocol = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEAD)
         # Mutable: set once writing fails or the answer was cut; nothing is written after that.
         self._gone = False
+        # Mutable, per request: its method, and whether its answer can have no body.
+        self._bodyless = False
+        self._method = b""
 
     @property
     def gone(self) -> bool:
@@ -118,19 +140,25 @@ class _Connection:
             try:
                 while await self._one_request():
                     pass
-            except (h11.RemoteProtocolError, anyio.BrokenResourceError):
-                await self._refuse(400, "this is not HTTP/1.1 as flowproof reads it")
+            except h11.RemoteProtocolError as error:
+                await self._refuse(error.error_status_hint, "this is not HTTP/1.1 as read here")
+            except _BadRequest as error:
+                await self._refuse(400, str(error))
+            await self._linger()
 
     async def _one_request(self) -> bool:
         head = await self._next_event()
         if not isinstance(head, h11.Request):
             return False
+        self._method = head.method
+        request = await self._read(head)
         try:
-            request = await self._read(head)
-        except _BadRequest as error:
-            await self._refuse(error.status, str(error))
-            return False
-        await self._handler(request, self)
+            await self._handler(request, self)
+            if self._protocol.our_state in {h11.SEND_RESPONSE, h11.SEND_BODY} and not self._gone:
+                raise RuntimeError("the handler returned before it had answered")
+        except Exception as error:
+            self._failures.append(error)
+            await self._give_up()
         if self._gone or self._protocol.our_state is not h11.DONE:
             return False
         if self._protocol.their_state is not h11.DONE:
@@ -140,29 +168,33 @@ class _Connection:
 
     async def _read(self, head: h11.Request) -> Request:
         headers = tuple(
-            (name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers
+            (name.decode("ascii"), value.decode("utf-8", "surrogateescape"))
+            for name, value in head.headers
         )
+        path, query = _split(head.target.decode("ascii"))
+        body = await self._body(headers)
+        return Request(
+            method=head.method.decode("ascii"),
+            path=path,
+            query=query,
+            headers=headers,
+            body=b"" if isinstance(body, Fault) else body,
+            fault=body if isinstance(body, Fault) else None,
+        )
+
+    async def _body(self, headers: Headers) -> bytes | Fault:
+        if any(name == "content-length" and int(value) > self._max_body for name, value in headers):
+            return too_large(self._max_body)
         body = bytearray()
         while True:
             event = await self._next_event()
             if isinstance(event, h11.EndOfMessage):
-                break
+                return decoded(bytes(body), headers, self._max_body)
             if not isinstance(event, h11.Data):
-                raise _BadRequest(400, "the request ended before its body did")
+                raise _BadRequest("the request ended before its body did")
             body += event.data
             if len(body) > self._max_body:
-                raise _BadRequest(413, f"request bodies are bounded to {self._max_body} bytes")
-        try:
-            target = urlsplit(head.target.decode("latin-1"))
-        except ValueError as error:
-            raise _BadRequest(400, "the request target is not a URL path") from error
-        return Request(
-            method=head.method.decode("latin-1"),
-            path=target.path,
-            query=target.query,
-            headers=headers,
-            body=_decompress(bytes(body), headers, self._max_body),
-        )
+                return too_large(self._max_body)
 
     async def _next_event(self) -> h11.Event | None:
         while True:
@@ -180,23 +212,57 @@ class _Connection:
             self._protocol.receive_data(data)
 
     async def _refuse(self, status: int, message: str) -> None:
+        """Answer a request that no handler gets to see."""
         if self._protocol.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             headers = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
             await self.send(status, headers, message.encode())
 
+    async def _give_up(self) -> None:
+        """End an answer that the handler did not: with 500 if it has not begun, else by cutting."""
+        if self._protocol.our_state is h11.SEND_RESPONSE:
+            headers = [
+                ("content-type", "text/plain; charset=utf-8"),
+                ("x-should-retry", "false"),
+                ("connection", "close"),
+            ]
+            await self.send(500, headers, b"flowproof failed on this request; its report says how")
+        elif not self._gone:
+            await self.cut()
+
+    async def _linger(self) -> None:
+        """Close our side and drop what still comes. Closing both at once would reset the
+        connection, and the client could lose an answer that it has not read yet."""
+        if self._gone or self._protocol.their_state is h11.CLOSED:
+            return
+        with anyio.move_on_after(_LINGER):
+            try:
+                await self._stream.send_eof()
+                while True:
+                    await self._stream.receive(_CHUNK)
+            except (anyio.EndOfStream, anyio.BrokenResourceError, OSError):
+                pass
+
     async def send(self, status: int, headers: Headers, body: bytes) -> None:
         sized = [*headers, ("content-length", str(len(body)))]
-        await self._write(
-            h11.Response(status_code=status, headers=sized),
-            h11.Data(data=body),
-            h11.EndOfMessage(),
-        )
+        head = self._head(status, sized)
+        data = [] if self._bodyless else [h11.Data(data=body)]
+        await self._write(head, *data, h11.EndOfMessage())
 
     async def start(self, status: int, headers: Headers) -> None:
-        await self._write(h11.Response(status_code=status, headers=list(headers)))
+        await self._write(self._head(status, headers))
+
+    def _head(self, status: int, headers: Headers) -> h11.Response:
+        self._bodyless = status in {204, 304} or self._method == b"HEAD"
+        encoded = [
+            (name.encode("ascii"), value.encode("utf-8", "surrogateescape"))
+            for name, value in headers
+            if not (status == 204 and name == "content-length")
+        ]
+        return h11.Response(status_code=status, headers=encoded)
 
     async def chunk(self, data: bytes) -> None:
-        await self._write(h11.Data(data=data))
+        if not self._bodyless:
+            await self._write(h11.Data(data=data))
 
     async def end(self) -> None:
         await self._write(h11.EndOfMessage())
@@ -215,22 +281,13 @@ class _Connection:
             self._gone = True
 
 
-def _decompress(body: bytes, headers: Headers, limit: int) -> bytes:
-    """Undo a request's Content-Encoding, never growing past `limit` bytes."""
-    coding = next((value for name, value in headers if name == "content-encoding"), "identity")
-    match coding.strip().lower():
-        case "identity" | "":
-            return body
-        case "gzip" | "x-gzip" | "deflate":
-            inflater = zlib.decompressobj(wbits=47)  # gzip or zlib, by its header
-        case _:
-            raise _BadRequest(415, f"content-encoding {coding!r} is not supported here")
-    try:
-        plain = inflater.decompress(body, limit + 1)
-    except zlib.error as error:
-        raise _BadRequest(400, f"the body is not {coding}") from error
-    if len(plain) > limit:
-        raise _BadRequest(413, f"request bodies are bounded to {limit} bytes")
-    if not inflater.eof:
-        raise _BadRequest(400, f"the {coding} body ends too early")
-    return plain
+def _split(target: str) -> tuple[str, str]:
+    """Path and query of a request target; an absolute one loses its scheme and host."""
+    if not target.startswith("/"):
+        try:
+            parts = urlsplit(target)
+        except ValueError as error:
+            raise _BadRequest("the request target is not a URL path") from error
+        return parts.path, parts.query
+    path, _, query = target.partition("#")[0].partition("?")
+    return path, query

@@ -33,11 +33,13 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A request on a served path that cannot be matched: what is wrong with it."""
+    """A request on a served path that cannot be matched: what is wrong with it, and the HTTP
+    status that tells the client."""
 
     dialect: Dialect
     kind: str
     message: str
+    status: int = 400
 
 
 class Intake:
@@ -54,6 +56,8 @@ class Intake:
             self.unserved.note(request.method, request.path)
             return None
         dialect, operation = found
+        if (fault := request.fault) is not None:
+            return Unreadable(dialect, "request body", fault.message, fault.status)
         try:
             body = parse(request.body)
         except JsonError as error:
@@ -68,11 +72,11 @@ class Intake:
         return ModelCall(dialect, operation, asked, pinned, mocked)
 
 
-async def refuse(dialect: Dialect, reply: Reply, message: str) -> None:
-    """Answer so that the client fails at once: a status that SDKs do not retry (400), and the
-    diagnosis where their error messages show it."""
-    body = dialect.error(400, message, REFUSAL_CODE)
-    await reply.send(400, [_JSON, _NO_RETRY], write(body).encode())
+async def refuse(dialect: Dialect, reply: Reply, message: str, status: int = 400) -> None:
+    """Answer so that the client fails at once: a status that SDKs do not retry (400, 413, 415),
+    and the diagnosis where their error messages show it."""
+    body = dialect.error(status, message, REFUSAL_CODE)
+    await reply.send(status, [_JSON, _NO_RETRY], write(body).encode())
 
 
 async def refuse_unserved(reply: Reply, request: Request) -> None:

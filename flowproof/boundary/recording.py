@@ -12,11 +12,16 @@ from flowproof.model.fingerprint import Fingerprints
 from flowproof.model.jsonvalue import JsonObject, JsonValue, same
 from flowproof.model.turn import Operation, Response, Turn
 
+_RECENT = 8
+"""How many requests back a new one looks for parts to share: as many as agents that take turns
+in one run."""
+
 
 @dataclass(slots=True, eq=False)
 class Exchange:
     """One request on its way. It ends with a `response`, or with a `failure`: a reason why no
-    complete answer exists. With neither it is still in flight."""
+    complete answer exists. With neither it is still in flight. `broken` marks a response that is
+    a stream in which the upstream reported an error."""
 
     number: int
     operation: Operation
@@ -25,13 +30,19 @@ class Exchange:
     streamed: bool
     response: Response | None = None
     failure: str | None = None
+    broken: bool = False
 
     @property
     def transient(self) -> bool:
         """Whether a client may try again: 429, a server error, or no complete answer."""
-        if self.response is None:
+        if self.response is None or self.broken:
             return True
         return self.response.status == 429 or self.response.status >= 500
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the upstream did what it was asked to do."""
+        return self.response is not None and self.response.status < 300 and not self.broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +65,12 @@ class Recording:
         self, operation: Operation, request: JsonObject, mocked: tuple[str, ...], streamed: bool
     ) -> Exchange:
         """Note a request that is about to be forwarded."""
-        before = next(
-            (old.request for old in reversed(self.exchanges) if old.operation == operation), None
-        )
+        for old in reversed(self.exchanges[-_RECENT:]):
+            request = _sharing(request, old.request)
         exchange = Exchange(
             number=len(self.exchanges) + 1,
             operation=operation,
-            request=request if before is None else _sharing(request, before),
+            request=request,
             mocked=mocked,
             streamed=streamed,
         )
@@ -83,7 +93,7 @@ class Recording:
         succeeded = {
             key: exchange.number
             for exchange, key in zip(self.exchanges, keys, strict=True)
-            if not exchange.transient
+            if exchange.succeeded
         }
         for exchange, key in zip(self.exchanges, keys, strict=True):
             later = succeeded.get(key, 0) > exchange.number

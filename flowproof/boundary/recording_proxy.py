@@ -51,7 +51,8 @@ class RecordingProxy:
         if isinstance(call, Unreadable):
             number = len(self._recording.exchanges) + 1
             self.rejected = self.rejected or Divergence(call.kind, call.message, number)
-            await refuse(call.dialect, reply, f"flowproof: cannot record: {call.message}")
+            message = f"flowproof: cannot record: {call.message}"
+            await refuse(call.dialect, reply, message, call.status)
             return
         exchange = self._recording.open(
             call.operation, call.request, call.mocked, call.asked.stream
@@ -67,6 +68,10 @@ class RecordingProxy:
         except NoAnswer as error:
             exchange.failure = str(error)
             await _bad_gateway(call.dialect, reply, str(error))
+        except Exception as error:
+            exchange.response = None
+            exchange.failure = f"flowproof itself failed on it ({type(error).__name__})"
+            raise
         finally:
             if exchange.response is None and exchange.failure is None:
                 exchange.failure = "it was cut off when the flow ended"
@@ -96,12 +101,16 @@ class RecordingProxy:
             await reply.cut()
             return
         if rest := splitter.rest():
-            await reply.chunk(rest)
+            # Some servers leave out the blank line after the last frame.
+            frames.append(rest)
+            if assembler.feed(rest):
+                await reply.chunk(rest)
         await reply.end()
         assembled = assembler.result()
-        if not assembled.complete:
+        if not (assembled.complete or assembled.failed):
             exchange.failure = "the stream ended before the answer was complete"
             return
+        exchange.broken = assembled.failed
         keep = assembled.failed or not assembled.lossless
         exchange.response = Response(
             status=answer.status,

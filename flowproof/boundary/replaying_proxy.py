@@ -37,7 +37,8 @@ class ReplayingProxy:
             return
         if isinstance(call, Unreadable):
             divergence = self._cassette.reject(call.kind, call.message)
-            await refuse(call.dialect, reply, str(divergence))
+            message = f"flowproof: replay diverged: {divergence}"
+            await refuse(call.dialect, reply, message, call.status)
             return
         taken = self._cassette.take(call.operation, call.request)
         if isinstance(taken, Divergence):

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+import yarl
 
 from flowproof.boundary.endpoint import Endpoint, Limits
 from flowproof.boundary.http1 import Headers, Request
@@ -53,6 +54,8 @@ _NOT_PASSED_ON = frozenset(
         "content-length",
         "content-encoding",
         "set-cookie",
+        # a client that followed it would leave flowproof, and at replay the network
+        "location",
     }
 )
 
@@ -122,19 +125,28 @@ class Upstream:
         """
         endpoint = self._endpoints[provider]
         url = f"{endpoint.url}{path}{'?' if request.query else ''}{request.query}"
-        headers = [(name, value) for name, value in request.headers if name not in _KEPT_BACK]
+        headers = [*_forwarded(request.headers), *endpoint.headers.items()]
         async with contextlib.AsyncExitStack() as stack:
             with _translated(self._limits):
                 response = await stack.enter_async_context(
                     self._session.post(
-                        url,
+                        yarl.URL(url, encoded=True),
                         data=body,
-                        headers=[*headers, *endpoint.headers.items()],
+                        headers=headers,
                         allow_redirects=False,
                         proxy=_proxy_for(url),
                     )
                 )
+            if response.status < 200:
+                raise NoAnswer(f"it answered with the status {response.status}")
             yield UpstreamReply(response, self._limits)
+
+
+def _forwarded(headers: Headers) -> Iterator[tuple[str, str]]:
+    """The agent's headers without credentials and without what concerns one connection only."""
+    named = ",".join(value for name, value in headers if name == "connection")
+    kept_back = _KEPT_BACK | {name.strip().lower() for name in named.split(",")}
+    return ((name, value) for name, value in headers if name not in kept_back)
 
 
 @contextlib.asynccontextmanager

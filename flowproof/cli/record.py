@@ -26,6 +26,5 @@ def command(specs: tuple[Path, ...], out: Path | None, strict: bool, output: Out
     OPENAI_API_KEY. A failure leaves the previous trace as it was.
     """
     from flowproof.cli.single import run_single
-    from flowproof.suite.project import JobOptions
 
-    return run_single("record", specs, JobOptions("record", trace=out, strict=strict), output)
+    return run_single("record", specs, out, strict, output)

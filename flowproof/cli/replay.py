@@ -23,13 +23,12 @@ def command(specs: tuple[Path, ...], trace: Path | None, strict: bool, output: O
 
     A folder runs every flow below it, as `flowproof suite run` does.
     """
-    from flowproof.suite.project import JobOptions
-
-    options = JobOptions("replay", trace=trace, strict=strict)
     if any(path.is_dir() for path in specs):
         from flowproof.cli.suite import run_suite
 
-        return run_suite(specs, options, output)
+        if trace is not None:
+            raise click.UsageError("--trace names the trace of one flow; a folder may hold many")
+        return run_suite(specs, strict, output)
     from flowproof.cli.single import run_single
 
-    return run_single("run", specs, options, output)
+    return run_single("replay", specs, trace, strict, output)

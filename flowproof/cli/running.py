@@ -13,7 +13,7 @@ from typing import Self
 import anyio
 
 from flowproof.cli.options import Output, environment, say
-from flowproof.drivers.command import CommandDriver
+from flowproof.drivers.interface import Driver
 from flowproof.flow.job import World
 from flowproof.model.clock import SystemClock
 from flowproof.model.run_record import FlowRecord, RunRecord
@@ -40,11 +40,11 @@ class Plan:
     reports: Mapping[str, Path] = field(default_factory=dict)
 
 
-def execute(plan: Plan, output: Output, here: Path) -> int:
+def execute(plan: Plan, output: Output, here: Path, driver: Driver) -> int:
     """Run a plan, tell people and files about it, and return the exit code."""
     clock = SystemClock()
     environ = environment()
-    world = World(clock, environ, CommandDriver(clock=clock), debug=output.debug)
+    world = World(clock, environ, driver, debug=output.debug)
     options = RunOptions(
         command=plan.command,
         suite=plan.suite,

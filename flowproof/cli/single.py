@@ -6,33 +6,40 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flowproof.cli.options import Output
-from flowproof.cli.running import Plan, execute
 from flowproof.errors import UsageError
-from flowproof.spec.suite import nearest_suite
-from flowproof.suite.discover import discover
-from flowproof.suite.project import JobOptions
+from flowproof.model.clock import SystemClock
+from flowproof.model.run_record import Phase
 
 
-def run_single(name: str, paths: Sequence[Path], job: JobOptions, output: Output) -> int:
-    """Record or replay these flows.
+def run_single(
+    phase: Phase, paths: Sequence[Path], trace: Path | None, strict: bool, output: Output
+) -> int:
+    """Record or replay these flows; `trace` takes the place of the one beside a single spec.
 
     :raises UsageError: if a path is no flow, or one trace is named for several flows.
     """
-    specs = discover(paths)
-    if job.trace is not None and len(specs) != 1:
-        option = "--out" if job.phase == "record" else "--trace"
-        raise UsageError(f"{option} names one trace, and there are {len(specs)} flows")
-    suite = nearest_suite(specs[0].parent) if specs else None
-    plan = Plan(
-        command=name,
-        suite=specs[0].parent.name if specs else "",
-        specs=specs,
-        folder=suite.parent if suite else _first_folder(specs),
-        job=job,
-        partial=True,
-    )
-    return execute(plan, output, Path.cwd())
+    from flowproof.drivers.command import CommandDriver
 
+    driver = CommandDriver(clock=SystemClock())
+    # The agent's guard starts on another core while we import what reads specs and traces.
+    with driver.prestart():
+        from flowproof.cli.running import Plan, execute
+        from flowproof.spec.suite import nearest_suite
+        from flowproof.suite.discover import discover
+        from flowproof.suite.project import JobOptions
 
-def _first_folder(specs: Sequence[Path]) -> Path:
-    return specs[0].parent if specs else Path.cwd()
+        specs = discover(paths)
+        if trace is not None and len(specs) != 1:
+            option = "--out" if phase == "record" else "--trace"
+            raise UsageError(f"{option} names one trace, and there are {len(specs)} flows")
+        folder = specs[0].parent if specs else Path.cwd()
+        suite = nearest_suite(folder)
+        plan = Plan(
+            command="record" if phase == "record" else "run",
+            suite=folder.name,
+            specs=specs,
+            folder=suite.parent if suite else folder,
+            job=JobOptions(phase, trace=trace, strict=strict),
+            partial=True,
+        )
+        return execute(plan, output, Path.cwd(), driver)

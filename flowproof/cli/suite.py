@@ -8,8 +8,6 @@ from pathlib import Path
 import click
 
 from flowproof.cli.options import Output, output_options
-from flowproof.errors import UsageError
-from flowproof.suite.project import JobOptions, Project
 
 _KINDS = ("html", "junit", "json")
 
@@ -59,8 +57,7 @@ def run(
     if no_reports and chosen:
         raise click.UsageError("--no-reports and --report exclude each other")
     reports = {} if no_reports else _reports(chosen, reports_dir)
-    options = JobOptions("replay", strict=strict)
-    return run_suite(paths, options, output, reports=reports, allow_empty=allow_empty)
+    return run_suite(paths, strict, output, reports=reports, allow_empty=allow_empty)
 
 
 def _reports(chosen: Sequence[str], folder: Path) -> dict[str, Path]:
@@ -75,21 +72,20 @@ def _reports(chosen: Sequence[str], folder: Path) -> dict[str, Path]:
 
 def run_suite(
     paths: Sequence[Path],
-    job: JobOptions,
+    strict: bool,
     output: Output,
     *,
     reports: dict[str, Path] | None = None,
     allow_empty: bool = False,
 ) -> int:
-    """Replay all flows below these paths; `reports` are kinds with their folders, None: all.
-
-    :raises UsageError: if one trace is named for many flows.
-    """
+    """Replay all flows below these paths; `reports` are kinds with their folders, None: all."""
     from flowproof.cli.running import Plan, execute
+    from flowproof.drivers.command import CommandDriver
+    from flowproof.model.clock import SystemClock
     from flowproof.suite.discover import discover
+    from flowproof.suite.project import JobOptions, Project
 
-    if job.trace is not None:
-        raise UsageError("--trace names the trace of one flow, and a folder may hold many")
+    job = JobOptions("replay", strict=strict)
     here = Path.cwd()
     given = [path.absolute() for path in paths] or [here]
     specs = discover(given)
@@ -105,4 +101,4 @@ def run_suite(
         allow_empty=allow_empty,
         reports=_reports((), Path("reports")) if reports is None else reports,
     )
-    return execute(plan, output, here)
+    return execute(plan, output, here, CommandDriver(clock=SystemClock()))

@@ -26,6 +26,7 @@ from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.rawtext import to_bytes
 from flowproof.model.trajectory import Message
 from flowproof.model.turn import Operation
+from flowproof.model.visible import member_path
 
 # A deployment is one plain segment: nothing in a request may climb out of the upstream's path.
 _NAMED = re.compile(r"((?:/deployments/[A-Za-z0-9_][A-Za-z0-9_.:-]*)?/chat/completions)/?\Z")
@@ -203,7 +204,7 @@ def _result_of(raw: JsonObject, names: dict[str, str]) -> tuple[str | None, str 
 def _parts(pinned: JsonObject, keys: Iterable[str]) -> Iterator[EnvelopePart]:
     for key in keys:
         if key in pinned:
-            yield EnvelopePart(key, f"$.{key}", pinned[key])
+            yield EnvelopePart(key, member_path("$", key), pinned[key])
 
 
 def _tool_labels(pinned: JsonObject) -> Iterator[str | None]:

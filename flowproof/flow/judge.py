@@ -70,6 +70,9 @@ def _findings(
     lanes: Lanes,
     results: Sequence[AssertionResult],
 ) -> Iterator[Finding]:
+    if ended.error and lanes.traffic.requests:
+        yield Finding(Verdict.ERROR, ExitCode.WORLD_ERROR, ended.error)
+        return
     if ended.error:
         yield _author(f"the agent could not be started: {ended.error}")
         return

@@ -59,12 +59,6 @@ def report(job: FlowJob, ends: Ends, started: str, *, debug: bool) -> FlowRecord
         judgement = judged.judgement if judged else _unfinished()
     else:
         judgement = _of_error(error, debug=debug)
-    warnings = list(prepared.warnings) if isinstance(prepared, Prepared) else []
-    if isinstance(trace, Trace) and trace.pins == "legacy":
-        warnings.append(
-            "this trace was recorded by flowproof 0.23 and pins only model, tool names, roles, "
-            "texts and tool calls; record it again to pin the whole request"
-        )
     spec = job.spec
     return FlowRecord(
         name=spec.name,
@@ -85,12 +79,31 @@ def report(job: FlowJob, ends: Ends, started: str, *, debug: bool) -> FlowRecord
         trace=_trace_digest(job, judgement),
         assertions=judged.results if judged else (),
         divergence=lanes.divergence if isinstance(lanes, Lanes) else None,
-        warnings=(*warnings, *(judged.warnings if judged else ())),
+        warnings=_warnings(prepared, trace, lanes, judged),
         traffic=lanes.traffic if isinstance(lanes, Lanes) else ModelTraffic(),
         agent=ended if isinstance(ended, AgentExit) else None,
         trajectory=judged.trajectory if judged else Trajectory(()),
         environment=tuple(sorted(prepared.env)) if isinstance(prepared, Prepared) else (),
     )
+
+
+def _warnings(
+    prepared: object, trace: object, lanes: object, judged: Checked | None
+) -> tuple[str, ...]:
+    """What deserves a look although it decides nothing, in the order in which it came up."""
+    found = list(prepared.warnings) if isinstance(prepared, Prepared) else []
+    if isinstance(trace, Trace) and trace.pins == "legacy":
+        found.append(
+            "this trace was recorded by flowproof 0.23 and pins only model, tool names, roles, "
+            "texts and tool calls; record it again to pin the whole request"
+        )
+    if isinstance(lanes, Lanes) and (dropped := lanes.traffic.retries_dropped):
+        failures = "1 transient failure" if dropped == 1 else f"{dropped} transient failures"
+        found.append(
+            f"{failures} of the upstream, retried with success by the agent, left out of the "
+            "recording (agent.keep_retries keeps them)"
+        )
+    return (*found, *(judged.warnings if judged else ()))
 
 
 def _unfinished() -> Judgement:

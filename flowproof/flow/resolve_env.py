@@ -19,6 +19,7 @@ from flowproof.flow.handles import unknown
 from flowproof.flow.job import FlowJob
 from flowproof.flow.upstream import KEY_VARIABLES
 from flowproof.model.flow_spec import (
+    Agent,
     Assertion,
     AssertNoEgress,
     AssertNoSecretLeak,
@@ -32,6 +33,7 @@ from flowproof.model.flow_spec import (
 )
 from flowproof.spec.variables import (
     Lookup,
+    references,
     require_set,
     resolve,
     resolve_expected,
@@ -64,8 +66,9 @@ def resolve_env(job: FlowJob, environ: Mapping[str, str]) -> Prepared:
     _require_capable(job.spec)
     suite_env = _suite_values(job.suite_env, environ)
     lookup = _lookup(suite_env, environ)
-    require_set(job.spec.variables, lookup)
     agent = job.spec.agent
+    given = _given_keys(agent)
+    require_set((use for use in job.spec.variables if use.name not in given), lookup)
     keyless = _without_keys(lookup)
     return Prepared(
         task=resolve(job.spec.task, lookup),
@@ -114,6 +117,12 @@ def _lookup(first: Mapping[str, str], environ: Mapping[str, str]) -> Lookup:
 def _without_keys(lookup: Lookup) -> Lookup:
     """What the agent is given may name a provider's key: it gets the placeholder, set or not."""
     return lambda name: PLACEHOLDER_KEY if name in KEY_VARIABLES else lookup(name)
+
+
+def _given_keys(agent: Agent) -> frozenset[str]:
+    """The keys that the agent is given as placeholders; no replay needs them to be set."""
+    texts = (agent.command or "", *agent.env.values())
+    return frozenset(name for text in texts for name in references(text) if name in KEY_VARIABLES)
 
 
 def _working_folder(job: FlowJob, lookup: Lookup) -> Path:

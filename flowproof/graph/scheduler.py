@@ -115,7 +115,7 @@ class _Run:
             node.id: Slot(node, len(node.needs), len(graph.dependents(node.id)))
             for node in graph.order()
         }
-        self._ready = [slot for slot in self._slots.values() if slot.missing == 0]
+        self._ready: list[Slot] = []
         self._open: list[Slot] = []
         self._opened = 0
         self._closing: Slot | None = None
@@ -124,6 +124,9 @@ class _Run:
         """Run all tasks, whatever happens to the caller."""
         with anyio.CancelScope(shield=True):
             async with anyio.create_task_group() as self._group:
+                slots = self._slots.values()
+                # The caller may have been cancelled before this begins.
+                self._ready = [s for s in slots if s.missing == 0 and s.phase is Phase.WAITING]
                 self._advance()
         self.finished.set()
 
@@ -154,10 +157,9 @@ class _Run:
         if self._group is None:
             return
         for slot in self._ready:
-            if slot.phase is Phase.WAITING:  # not if interrupted before the first task started
-                slot.phase = Phase.RUNNING
-                self._bound(slot, math.inf, "")
-                self._group.start_soon(self._host, slot, name=slot.node.id)
+            slot.phase = Phase.RUNNING
+            self._bound(slot, math.inf, "")
+            self._group.start_soon(self._host, slot, name=slot.node.id)
         self._ready.clear()
         due = [slot for slot in self._open if slot.users == 0]
         if due and self._closing is None:
@@ -281,8 +283,8 @@ class _Run:
                 self._closing = None
             slot.phase = Phase.ENDED
             self._ends[slot.node.id] = end
-            for need in slot.node.needs:
-                self._slots[need].users -= 1
+            if not (slot.opened and slot.users):
+                self._let_go(slot)
             fate = fate_of_dependents(slot.node.id, end)
             for dependent in map(self._slots.__getitem__, self._graph.dependents(slot.node.id)):
                 if fate is None or dependent.node.always:
@@ -294,6 +296,14 @@ class _Run:
                     self._doom(dependent, fate)
             self._tell(self._observer.ended, slot.node, end)
         self._advance()
+
+    def _let_go(self, slot: Slot) -> None:
+        """The slot keeps nothing open any more. One that broke while it was open comes here only
+        with the last of its users: what it stood on must not close before they do."""
+        for need in map(self._slots.__getitem__, slot.node.needs):
+            need.users -= 1
+            if need.users == 0 and need.opened and need.phase is Phase.ENDED:
+                self._let_go(need)
 
     def _tell(self, listener: Callable[[TaskNode, _T], None], node: TaskNode, what: _T) -> None:
         try:

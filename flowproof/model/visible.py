@@ -14,6 +14,8 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 # Controls, format characters (bidi, zero width), surrogates, private use, unassigned,
 # combining marks, and every blank but the plain one.
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Mn", "Me", "Zs", "Zl", "Zp"}
+# Letters and a symbol that are drawn as nothing: Hangul fillers and the empty braille pattern.
+_BLANK = "\u115f\u1160\u3164\uffa0\u2800"
 
 
 def _escape(char: str, keep: str = "") -> str:
@@ -21,7 +23,7 @@ def _escape(char: str, keep: str = "") -> str:
         return char
     if char in _SHORT:
         return _SHORT[char]
-    if unicodedata.category(char) not in _HIDDEN:
+    if unicodedata.category(char) not in _HIDDEN and char not in _BLANK:
         return char
     code = ord(char)
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
@@ -45,15 +47,14 @@ class Pair(NamedTuple):
 
 
 def difference(recorded: str, replayed: str, *, width: int = 110) -> Pair:
-    """Both texts quoted and cut to a window centred on their first difference.
+    """Both texts quoted and cut to the same window, centred on their first difference.
 
     The two results always differ if the texts do.
     """
     at = first_difference(recorded, replayed)
-    pair = Pair(_around(recorded, at, width), _around(replayed, at, width))
-    if pair.recorded == pair.replayed and recorded != replayed:
-        return Pair(ascii(recorded[at : at + width]), ascii(replayed[at : at + width]))
-    return pair
+    longest = max(len(recorded), len(replayed))
+    start = max(0, min(at - width // 2, longest - width))
+    return Pair(_window(recorded, start, width), _window(replayed, start, width))
 
 
 def first_difference(left: str, right: str) -> int:
@@ -68,8 +69,7 @@ def first_difference(left: str, right: str) -> int:
     return low
 
 
-def _around(text: str, at: int, width: int) -> str:
-    start = max(0, min(at - width // 2, len(text) - width))
+def _window(text: str, start: int, width: int) -> str:
     end = start + width
     before = "…" if start else ""
     after = "…" if end < len(text) else ""
@@ -88,3 +88,10 @@ def compact(value: JsonValue, *, limit: int = 200) -> str:
     text = write(value)
     cut = text if len(text) <= limit else f"{text[: limit - 1]}…"
     return "".join(_escape(char, keep="\\") for char in cut)
+
+
+def member_path(path: str, key: str) -> str:
+    """The JSON path of an object's member on one printable line, such as `$.model`."""
+    if key.isascii() and key.isidentifier():
+        return f"{path}.{key}"
+    return f"{path}[{compact(key, limit=80)}]"

@@ -17,6 +17,7 @@ from flowproof.spec.steps import Steps
 from flowproof.spec.tool_shapes import MCP_SERVER, MOCK
 from flowproof.spec.yaml_nodes import ScalarNode
 
+ONE_LINE = Text("a text in one line", r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 TAG = Text("letters, digits and `_ . -`", "[A-Za-z0-9][A-Za-z0-9_.-]*")
 TAGS = ListOf(TAG, "a list of tags")
 VARIABLE_NAME = Text("the name of a variable: letters, digits and `_`", variables.NAME)
@@ -116,7 +117,7 @@ _FREEZE = Record(
     _nothing,
 )
 
-NAME = Field("name", Text(), "The flow's name; unique in a suite.", required=True)
+NAME = Field("name", ONE_LINE, "The flow's name; unique in a suite.", required=True)
 DESCRIPTION = Field("description", Text(), "What the flow shows, for people.")
 APP = Field("app", Choice(("agent",)), "What kind of program is tested.", default="agent")
 TAGS_FIELD = Field("tags", TAGS, "Names by which flows are selected.")

@@ -44,9 +44,12 @@ def whole(pattern: str) -> str:
     return f"^(?:{pattern}){_END}"
 
 
-def text_schema(*patterns: str) -> Schema:
+def text_schema(*patterns: str, longest: int | None = None) -> Schema:
     """The schema of a text. Unquoted numbers and booleans count as text, as they do for us."""
-    kinds: list[Schema] = [{"type": "string", **_all(patterns)}]
+    text: Schema = {"type": "string", **_all(patterns)}
+    if longest is not None:
+        text["maxLength"] = longest
+    kinds = [text]
     matching = [re.compile(pattern) for pattern in patterns]
 
     def fits(sample: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from flowproof.spec import variables
 
+_ENOUGH = 20
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*=)")
 _EXPANSION = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\()")
 _EMPTY_FIRST = re.compile(r"""\s*(?:''|"")+(?:\s|$)""")
@@ -43,7 +44,7 @@ def _scan(command: str) -> list[Fault]:
     faults: list[Fault] = []
     references = {token.offset: token.length for token in variables.tokens(command)}
     quote, opened, at = "", 0, 0
-    while at < len(command):
+    while at < len(command) and len(faults) < _ENOUGH:
         char = command[at]
         if at in references:
             at += references[at]
@@ -62,7 +63,7 @@ def _scan(command: str) -> list[Fault]:
         elif not quote and char in "'\"":
             quote, opened = char, at
         at += 1
-    if quote:
+    if quote and at >= len(command):
         faults.append(Fault(opened, 1, "a quote of this command is never closed", False))
     return faults
 

@@ -51,7 +51,7 @@ def quoted(text: str) -> str:
 
 def choices(names: Iterable[str]) -> str:
     """Names as a message lists them: `a`, `b`, `c`."""
-    return ", ".join(f"`{name}`" for name in names)
+    return ", ".join(map(quoted, names))
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -51,6 +51,9 @@ _REPLY_NOT = {
     "equal": Matcher.EQUALS,
     "match": Matcher.MATCHES,
 }
+MAX_LENGTH = 10_000
+"""Longest phrase accepted, in characters."""
+
 _WORD = re.compile(r"\S+")
 _AND = re.compile(r"\s+and(?!\S)")
 

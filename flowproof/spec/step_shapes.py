@@ -14,6 +14,7 @@ from flowproof.spec.records import Apart, Field, OneOf, Record, Values
 from flowproof.spec.shapes import Compared, Schema, Text, Whole, scalar, text_schema, whole
 from flowproof.spec.source import Refused, Report
 from flowproof.spec.step_grammar import (
+    MAX_LENGTH,
     REPLY_ACCEPTED,
     TOOL_ACCEPTED,
     ReplyPhrase,
@@ -62,6 +63,11 @@ def _note_findings(node: ScalarNode, phrase: ToolPhrase | ReplyPhrase, report: R
         raise Refused
 
 
+def _check_length(node: ScalarNode, report: Report) -> None:
+    if len(node.text) > MAX_LENGTH:
+        raise report.refuse(node.mark, f"the text is longer than {MAX_LENGTH} characters")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ToolProse:
     """`<tool> where <path> <matcher> <value> and …`"""
@@ -70,12 +76,13 @@ class ToolProse:
 
     def read(self, node: Node, report: Report) -> ToolCallParts:
         found = scalar(node, report, self.accepted)
+        _check_length(found, report)
         phrase = parse_tool_phrase(found.text)
         _note_findings(found, phrase, report)
         return ToolCallParts(phrase.tool, phrase.clauses)
 
     def schema(self) -> Schema:
-        return text_schema(whole(TOOL_PHRASE), whole(variables.WELL_FORMED))
+        return text_schema(whole(TOOL_PHRASE), whole(variables.WELL_FORMED), longest=MAX_LENGTH)
 
 
 class ReplyProse:
@@ -83,12 +90,13 @@ class ReplyProse:
 
     def read(self, node: Node, report: Report) -> ReplyPhrase:
         found = scalar(node, report, REPLY_ACCEPTED)
+        _check_length(found, report)
         phrase = parse_reply_phrase(found.text)
         _note_findings(found, phrase, report)
         return phrase
 
     def schema(self) -> Schema:
-        return text_schema(whole(REPLY_PHRASE), whole(variables.WELL_FORMED))
+        return text_schema(whole(REPLY_PHRASE), whole(variables.WELL_FORMED), longest=MAX_LENGTH)
 
 
 TOOL_NAME = Text(TOOL_ACCEPTED, TOOL)

@@ -121,6 +121,7 @@ KINDS = (
         later=True,
     ),
 )
+_SHOWN = 10
 _BY_KEY = {step.key: step for step in KINDS}
 _ACCEPTED = ", ".join(
     ([f"{step.key}: …" for step in KINDS if step.shape is not None])
@@ -140,7 +141,7 @@ class StepShape:
             case MappingNode(entries=entries) if entries:
                 raise report.refuse(
                     entries[1].key.mark,
-                    f"a step has one key, found {choices(e.key.text for e in entries)}",
+                    f"a step has one key, found {choices(e.key.text for e in entries[:_SHOWN])}",
                     accepted="one step for each key, each beginning with `- `",
                 )
             case _:
@@ -233,4 +234,5 @@ class Steps:
 
 def _entries(node: Node) -> list[Entry]:
     items = node.items if isinstance(node, SequenceNode) else ()
-    return [entry for item in items if isinstance(item, MappingNode) for entry in item.entries]
+    mappings = [item.entries[:_SHOWN] for item in items if isinstance(item, MappingNode)]
+    return [entry for entries in mappings for entry in entries]

@@ -9,7 +9,7 @@ from typing import Any
 
 from flowproof.spec.agent_shapes import CWD, ENV, URL
 from flowproof.spec.containers import ListOf, MapOf
-from flowproof.spec.flow_shapes import TAGS, VARIABLE_NAME, regex_check
+from flowproof.spec.flow_shapes import ONE_LINE, TAGS, VARIABLE_NAME, regex_check
 from flowproof.spec.records import Field, OneOf, Record, Values
 from flowproof.spec.shapes import Duration, Flag, Text, Whole
 from flowproof.spec.source import Report
@@ -68,7 +68,7 @@ _FLOW_SETTINGS = Record(
     _nothing,
 )
 
-NAME = Field("name", Text(), "The suite's name. Default: the name of its folder.")
+NAME = Field("name", ONE_LINE, "The suite's name. Default: the name of its folder.")
 MIN_VERSION = Field(
     "min_version",
     Text('a version: `"0.1"`', r"[0-9]{1,6}(?:\.[0-9]{1,6}){0,3}"),

@@ -20,6 +20,9 @@ MAX_DEPTH = 64
 MAX_ALIASED = 10_000
 """How many values the aliases of one file may repeat in all."""
 
+MAX_NODES = 200_000
+"""How many values a file may hold, keys included and aliases apart."""
+
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's parser where the installation has it, else the slower one in Python."""
 
@@ -167,6 +170,7 @@ class _Composer:
         self._report = report
         self._anchors: dict[str, _Built | None] = {}
         self._aliased = 0
+        self._nodes = 0
 
     def document(self) -> Node:
         event = self._next()
@@ -191,6 +195,9 @@ class _Composer:
         mark = _mark(event)
         if depth > MAX_DEPTH:
             raise self._report.refuse(mark, f"nested deeper than {MAX_DEPTH} levels")
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise self._report.refuse(mark, f"the file holds more than {MAX_NODES} values")
         if event.tag is not None:
             self._report.note(
                 mark,

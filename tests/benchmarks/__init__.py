@@ -1,0 +1,1 @@
+"""Figures that flowproof promises, printed as ratios; `make bench` runs them. Not timed tests."""

@@ -1,0 +1,82 @@
+"""Real keys reach the upstream and nobody else: no file, no output, no agent, no guard."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from flowproof.flow.agent_environment import PLACEHOLDER_KEY
+from tests.e2e.model import model, saying
+from tests.e2e.project import PLAIN_AGENT, Project, flow
+
+MARKER = "sk-marker-6b1f0e2d9c"
+PLAN = [{"do": "ask", "say": "hello"}, {"do": "surroundings"}]
+
+
+def occurrences(project: Project, text: str) -> list[str]:
+    """The files of a project that hold a text."""
+    return [
+        str(path)
+        for path in project.folder.rglob("*")
+        if path.is_file() and text.encode() in path.read_bytes()
+    ]
+
+
+@pytest.mark.parametrize("variable", ["FLOWPROOF_AGENT_KEY", "OPENAI_API_KEY"])
+def test_the_key_goes_to_the_upstream_alone(project: Project, variable: str) -> None:
+    spec = flow(PLAIN_AGENT, {"assert": "reply contains Hello"})
+    project.write("flows/a.flow.yaml", spec)
+    keys = {
+        variable: MARKER,
+        # The same key under a name that flowproof does not know, and inside another value.
+        "MY_GATEWAY_KEY": MARKER,
+        "GATEWAY_HEADER": f"Bearer {MARKER}",
+    }
+    with model(saying("Hello.")) as upstream:
+        env = {"OPENAI_BASE_URL": upstream.url, **keys}
+        told = project.flowproof("record", "flows/a.flow.yaml", "-v", plan=PLAN, env=env)
+        kept = project.flowproof("record", "flows/a.flow.yaml", "--json", plan=PLAN, env=env)
+    assert [asked.header("authorization") for asked in upstream.received] == [
+        f"Bearer {MARKER}"
+    ] * 2
+    replayed = project.flowproof("suite", "run", "flows", "--json", plan=PLAN, env=keys)
+    assert (told.code, kept.code, replayed.code) == (0, 0, 0)
+    for ran in (told, kept, replayed):
+        assert MARKER not in ran.stdout + ran.stderr
+    assert occurrences(project, MARKER) == []
+    # The agent printed all that it can see, so its output is in these files.
+    assert occurrences(project, "GATEWAY_HEADER") != []
+    for ran in (kept, replayed):
+        seen = ran.said()[1]
+        assert MARKER not in json.dumps(seen)
+        assert seen["env"]["GATEWAY_HEADER"] == f"Bearer {PLACEHOLDER_KEY}"
+        assert "FLOWPROOF_AGENT_KEY" not in seen["env"] or variable == "FLOWPROOF_AGENT_KEY"
+        assert seen["env"]["OPENAI_API_KEY"] == PLACEHOLDER_KEY
+        assert "plain_agent" in seen["self/cmdline"]
+        assert "guard" in seen["parent/cmdline"]
+
+
+def test_a_key_named_in_agent_env_is_a_placeholder_there(project: Project) -> None:
+    names = ["A", "B", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"]
+    env = {"A": "${OPENAI_API_KEY}", "B": "x-${FLOWPROOF_AGENT_KEY}", "AGENT_PLAN": "${PLAN}"}
+    plan = [{"do": "ask", "say": "hello"}, {"do": "print", "names": names}]
+    project.write("a.flow.yaml", flow(PLAIN_AGENT, agent={"env": env}))
+    with model(saying("Hello.")) as upstream:
+        ran = project.record("a.flow.yaml", upstream.url, plan=plan, OPENAI_API_KEY=MARKER)
+    assert ran.code == 0
+    for seen in (ran.said()[1], project.replay("a.flow.yaml", plan=plan).said()[1]):
+        assert seen == {
+            "A": PLACEHOLDER_KEY,
+            "B": f"x-{PLACEHOLDER_KEY}",
+            "OPENAI_API_KEY": PLACEHOLDER_KEY,
+            "ANTHROPIC_API_KEY": PLACEHOLDER_KEY,
+        }
+
+
+def test_the_own_key_wins_over_the_providers(project: Project) -> None:
+    project.write("a.flow.yaml", flow(PLAIN_AGENT))
+    keys = {"FLOWPROOF_AGENT_KEY": MARKER, "OPENAI_API_KEY": "sk-other"}
+    with model(saying("Hello.")) as upstream:
+        assert project.record("a.flow.yaml", upstream.url, plan=PLAN[:1], **keys).code == 0
+    assert upstream.received[0].header("authorization") == f"Bearer {MARKER}"

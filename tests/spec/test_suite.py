@@ -1,0 +1,110 @@
+"""Loading suite.yaml: every key, what cannot run yet, and where the nearest one is."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from flowproof.spec.suite import nearest_suite
+from tests.spec.support import suite, suite_messages
+
+FULL = """\
+name: support-bot
+min_version: "0.1"
+env: {BASE: "http://localhost:3000", TOKEN: "${SECRET}"}
+env_from: ./mint-data --format env
+secrets: [DB_PASSWORD]
+before_all: ./seed-all && true
+after_all: ./drop-all
+before_each: ./seed
+after_each: ./clean
+order: [smoke/login.flow.yaml]
+jobs: auto
+timeout: 300s
+retries: 2
+strict: true
+tags: [nightly]
+services:
+  api: {command: npm run dev, cwd: ., env: {}, ready: {http: "http://127.0.0.1:8/up"}, timeout: 60s}
+  db: {command: db, ready: {port: 5432}}
+  log: {command: log, ready: {log: "listening on [0-9]+"}}
+flows:
+  refund.flow.yaml:
+    {needs: [login.flow.yaml, api], resources: [r], timeout: 60s, retries: 1, tags: [slow]}
+"""
+
+
+def test_every_key(tmp_path: Path) -> None:
+    spec = suite(tmp_path, FULL)
+    assert spec.name == "support-bot"
+    assert spec.folder == str(tmp_path.resolve())
+    assert spec.sha256 == hashlib.sha256(FULL.encode()).hexdigest()
+    assert spec.env == {"BASE": "http://localhost:3000", "TOKEN": "${SECRET}"}
+    assert (spec.min_version, spec.timeout, spec.strict) == ("0.1", 300.0, True)
+    assert (spec.order, spec.tags, spec.jobs) == (("smoke/login.flow.yaml",), ("nightly",), "auto")
+    assert [(item.feature, item.position.line) for item in spec.unsupported] == [
+        ("env_from", 4),
+        ("secrets", 5),
+        ("before_all", 6),
+        ("after_all", 7),
+        ("before_each", 8),
+        ("after_each", 9),
+        ("retries", 13),
+        ("services", 16),
+        ("flows", 20),
+    ]
+
+
+def test_defaults(tmp_path: Path) -> None:
+    spec = suite(tmp_path, "retries: 0\n")
+    assert (spec.name, spec.env, spec.timeout, spec.strict) == (tmp_path.name, {}, None, False)
+    assert spec.unsupported == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("", "1:1: the file is empty", id="empty"),
+        pytest.param("[a]", "1:1: found a list", id="list"),
+        pytest.param("nme: x", "1:1: the suite has no key `nme`", id="unknown"),
+        pytest.param("jobs: 0", "1:7: found `0`", id="jobs"),
+        pytest.param("jobs: 150%", "1:7: found `150%`", id="percent"),
+        pytest.param("min_version: v1", "1:14: found `v1`", id="version"),
+        pytest.param("order: [a, a]", "1:1: `a` stands in `order` more than once", id="twice"),
+        pytest.param("order: [/abs]", "1:9: found `/abs`", id="absolute"),
+        pytest.param("env: {A: '${B'}", "1:11: `${B'}` is not a reference", id="reference"),
+        pytest.param("strict: yes", "1:9: found `yes`", id="yes"),
+        pytest.param(
+            "services: {a: {command: x}}", "1:15: a service lacks the key `ready`", id="not-ready"
+        ),
+        pytest.param(
+            "services: {a: {command: x, ready: {port: 1, log: x}}}",
+            "1:45: `ready` needs exactly one of `http`, `port`, `log`, found `port`, `log`",
+            id="ready-twice",
+        ),
+        pytest.param(
+            "services: {a: {command: x, ready: {log: '('}}}",
+            "1:42: this pattern cannot be used",
+            id="pattern",
+        ),
+        pytest.param(
+            "flows: {a: {need: [b]}}", "1:13: the settings of a flow has no key `need`", id="need"
+        ),
+    ],
+)
+def test_refused(tmp_path: Path, text: str, expected: str) -> None:
+    (found,) = suite_messages(tmp_path, text)
+    assert found.startswith(expected.replace("`${B'}`", "`${B`"))
+
+
+def test_the_nearest_suite_is_found_upward(tmp_path: Path) -> None:
+    deep = tmp_path / "a" / "b"
+    deep.mkdir(parents=True)
+    (tmp_path / "suite.yaml").write_text("name: outer\n", encoding="utf-8")
+    assert nearest_suite(deep) == tmp_path.resolve() / "suite.yaml"
+    (tmp_path / "a" / "suite.yaml").write_text("name: inner\n", encoding="utf-8")
+    assert nearest_suite(deep) == tmp_path.resolve() / "a" / "suite.yaml"
+    (deep / "suite.yaml").mkdir()
+    assert nearest_suite(deep) == tmp_path.resolve() / "a" / "suite.yaml"
