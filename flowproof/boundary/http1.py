@@ -17,33 +17,13 @@ import anyio.abc
 import h11
 
 from flowproof.boundary.content_coding import Fault, decoded, too_large
-from flowproof.errors import PortTaken
 
 Headers: TypeAlias = Sequence[tuple[str, str]]
 
-LOOPBACK = "127.0.0.1"
 _CHUNK = 64 * 1024
 _MAX_HEAD = 64 * 1024
 _LINGER = 2.0
 """Seconds that a client gets to stop sending and read its answer before it is disconnected."""
-
-
-def bind_loopback(port: int = 0) -> socket.socket:
-    """A listening TCP socket on 127.0.0.1; port 0 takes any free one.
-
-    :raises PortTaken: if the port cannot be had.
-    """
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        if port:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((LOOPBACK, port))
-        listener.listen(512)
-        listener.setblocking(False)
-    except OSError as error:
-        listener.close()
-        raise PortTaken(f"cannot listen on {LOOPBACK}:{port}: {error.strerror}") from error
-    return listener
 
 
 @dataclass(frozen=True, slots=True)

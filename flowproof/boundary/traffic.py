@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from flowproof.model.run_record import Unserved
+from flowproof.model.traffic import Unserved
 
 _DISTINCT = 50
 """How many different unserved requests are told apart; a scan must not fill the report."""

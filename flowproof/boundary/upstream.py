@@ -7,11 +7,16 @@ replay has no HTTP client in its process.
 from __future__ import annotations
 
 import contextlib
+import os
+import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
+from types import TracebackType
+from typing import Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+import anyio
 import yarl
 
 from flowproof.boundary.endpoint import Endpoint, Limits
@@ -58,6 +63,8 @@ _NOT_PASSED_ON = frozenset(
         "location",
     }
 )
+_PIECE = 256 * 1024
+_READABLE = {"identity", "", "gzip", "deflate"}
 
 
 class NoAnswer(Exception):
@@ -125,13 +132,17 @@ class Upstream:
         """
         endpoint = self._endpoints[provider]
         url = f"{endpoint.url}{path}{'?' if request.query else ''}{request.query}"
-        headers = [*_forwarded(request.headers), *endpoint.headers.items()]
+        headers = [
+            *_forwarded(request.headers),
+            *endpoint.headers.items(),
+            ("content-length", str(len(body))),
+        ]
         async with contextlib.AsyncExitStack() as stack:
-            with _translated(self._limits):
+            with _translated(self._limits), _Patience(self._limits) as patience:
                 response = await stack.enter_async_context(
                     self._session.post(
                         yarl.URL(url, encoded=True),
-                        data=body,
+                        data=_pieces(body, patience),
                         headers=headers,
                         allow_redirects=False,
                         proxy=_proxy_for(url),
@@ -139,7 +150,45 @@ class Upstream:
                 )
             if response.status < 200:
                 raise NoAnswer(f"it answered with the status {response.status}")
+            coding = response.headers.get("content-encoding", "identity").strip().lower()
+            if coding not in _READABLE:
+                raise NoAnswer("it answered in a content-encoding that was not asked for")
             yield UpstreamReply(response, self._limits)
+
+
+class _Patience:
+    """Ends the wait for an answer to begin. The HTTP library bounds connecting and reading, but
+    not writing: an upstream that stops reading would hold a large request for ever."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._seconds = limits.connect_timeout + 2 * limits.idle_timeout
+        self._scope = anyio.CancelScope()
+
+    def renew(self) -> None:
+        """Something moved."""
+        self._scope.deadline = anyio.current_time() + self._seconds
+
+    def __enter__(self) -> Self:
+        self.renew()
+        self._scope.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        caught = self._scope.__exit__(kind, error, trace)
+        if self._scope.cancelled_caught:
+            raise NoAnswer(f"it took nothing of the request for {self._seconds:g} s")
+        return caught
+
+
+async def _pieces(body: bytes, patience: _Patience) -> AsyncIterator[bytes]:
+    for at in range(0, len(body), _PIECE):
+        patience.renew()
+        yield body[at : at + _PIECE]
 
 
 def _forwarded(headers: Headers) -> Iterator[tuple[str, str]]:
@@ -186,10 +235,17 @@ def _translated(limits: Limits) -> Iterator[None]:
     except aiohttp.SocketTimeoutError as error:
         raise NoAnswer(f"it sent nothing for {limits.idle_timeout:g} s") from error
     except aiohttp.ClientConnectorError as error:
-        raise NoAnswer(f"cannot connect: {error.os_error.strerror or error.os_error}") from error
+        raise NoAnswer(f"cannot connect: {_reason(error.os_error)}") from error
     except aiohttp.ServerDisconnectedError as error:
         raise NoAnswer("the connection was dropped before an answer") from error
     except aiohttp.ClientPayloadError as error:
         raise NoAnswer("the answer broke off") from error
     except (aiohttp.ClientError, OSError) as error:
         raise NoAnswer(f"the connection failed ({type(error).__name__})") from error
+
+
+def _reason(error: OSError) -> str:
+    """What the system says; asyncio puts addresses in its place for a refused connection."""
+    if error.errno is not None and error.errno > 0 and not isinstance(error, ssl.SSLError):
+        return os.strerror(error.errno)
+    return error.strerror or str(error)

@@ -29,7 +29,7 @@ def command(spec: Path, kind: str, phase: str) -> None:
     """Draw the task graph that SPEC compiles into, for record and for replay."""
     from flowproof.flow.compile import compile_flow
     from flowproof.graph import draw
-    from flowproof.model.run_record import Phase
+    from flowproof.model.phase import Phase
     from flowproof.spec.flow import load_flow
 
     flow = load_flow(spec, shown=str(spec))

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING
 
 import anyio
 
 from flowproof.cli.options import Output, environment, say
+from flowproof.cli.view import view_for
 from flowproof.drivers.interface import Driver
 from flowproof.flow.job import World
 from flowproof.model.clock import SystemClock
-from flowproof.model.run_record import FlowRecord, RunRecord
-from flowproof.report.console import Style, summary, wants_color
-from flowproof.report.live import Progress, progress
 from flowproof.suite.project import JobOptions, Project
 from flowproof.suite.run import Interrupt, RunOptions, run_flows
-from flowproof.suite.run_store import keep, new_run_id
+
+if TYPE_CHECKING:
+    from flowproof.model.run_record import RunRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,12 @@ def execute(plan: Plan, output: Output, here: Path, driver: Driver) -> int:
     options = RunOptions(
         command=plan.command,
         suite=plan.suite,
-        run_id=new_run_id(clock.now()),
+        chance=os.urandom(3),
         skip_untraced=plan.skip_untraced,
         allow_empty=plan.allow_empty,
         partial=plan.partial,
     )
-    style = Style(wants_color(sys.stderr, environ) if output.color is None else output.color)
-    view = _view(plan, output, environ, style)
+    view = view_for(len(plan.specs), output, environ)
     project = Project(here, plan.job)
 
     async def main() -> RunRecord:
@@ -73,7 +72,11 @@ def execute(plan: Plan, output: Output, here: Path, driver: Driver) -> int:
 
         sys.stdout.write(dump(record))
     elif not output.quiet or record.exit_code:
-        say(summary(record, written if plan.reports or output.verbose else [], style))
+        from flowproof.report.console import Style, summary, wants_color
+
+        color = wants_color(sys.stderr, environ) if output.color is None else output.color
+        shown = written if plan.reports or output.verbose else []
+        say(summary(record, shown, Style(color)))
     return int(record.exit_code)
 
 
@@ -88,24 +91,9 @@ async def _listen(interrupt: Interrupt) -> None:
             interrupt.request()
 
 
-def _view(plan: Plan, output: Output, environ: Mapping[str, str], style: Style) -> Progress:
-    if output.json:
-        return _Mute()
-    if output.quiet:
-        return _OnlyRed(
-            progress(sys.stderr, {**environ, "TERM": "dumb"}, total=0, color=style.color)
-        )
-    return progress(
-        sys.stderr,
-        environ,
-        total=len(plan.specs),
-        color=style.color,
-        verbose=output.verbose,
-    )
-
-
 def _write(plan: Plan, record: RunRecord) -> list[str]:
     from flowproof.report.write import write_files
+    from flowproof.suite.run_store import keep
 
     path = keep(record, plan.folder)
     written: list[str] = []
@@ -116,36 +104,3 @@ def _write(plan: Plan, record: RunRecord) -> list[str]:
             files = write_files(folder, REPORTS[kind](record))
             written += [str(file) for file in files]
     return written or [str(path)]
-
-
-class _Mute:
-    """Says nothing while flows run."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        pass
-
-    def flow_started(self, name: str) -> None:
-        """Nothing."""
-
-    def flow_ended(self, record: FlowRecord) -> None:
-        """Nothing."""
-
-
-class _OnlyRed(_Mute):
-    """Passes on only flows that are not green."""
-
-    def __init__(self, inner: Progress) -> None:
-        self._inner = inner
-
-    def flow_ended(self, record: FlowRecord) -> None:
-        """Tell of a flow that is not green."""
-        if not record.verdict.green:
-            self._inner.flow_ended(record)

@@ -13,15 +13,15 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print the trajectory as one JSON object.")
 def command(trace: Path, as_json: bool) -> None:
     """Print the trajectory in TRACE: what was said, which tools were called, what came back."""
-    from flowproof.flow.boundary import DIALECTS_BY_NAME, require_spoken
+    from flowproof.flow.read_trace import require_spoken
     from flowproof.flow.trajectory import trajectory_of
     from flowproof.report.run_json import dump_part
     from flowproof.report.trajectory_text import trajectory_text
     from flowproof.trace.file import read_trace
 
     found = read_trace(trace, str(trace), "SPEC")
-    require_spoken(found.turns)
-    trajectory = trajectory_of(found.turns, DIALECTS_BY_NAME)
+    require_spoken(found)
+    trajectory = trajectory_of(found.turns)
     if as_json:
         sys.stdout.write(dump_part(trajectory))
         return

@@ -8,7 +8,7 @@ from pathlib import Path
 from flowproof.cli.options import Output
 from flowproof.errors import UsageError
 from flowproof.model.clock import SystemClock
-from flowproof.model.run_record import Phase
+from flowproof.model.phase import Phase
 
 
 def run_single(

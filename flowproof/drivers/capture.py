@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 
-from flowproof.model.run_record import Captured
+from flowproof.model.agent_exit import Captured
 
 DEFAULT_LIMIT = 1024 * 1024
 """Bytes kept of one stream: half from its beginning, half from its end."""

@@ -16,8 +16,8 @@ import anyio
 from flowproof.drivers.capture import DEFAULT_LIMIT, Collector
 from flowproof.drivers.interface import Launch
 from flowproof.drivers.tree import ProcessTree, TreeEnd
+from flowproof.model.agent_exit import AgentExit
 from flowproof.model.clock import Clock
-from flowproof.model.run_record import AgentExit
 
 Stream: TypeAlias = Literal["stdout", "stderr"]
 OnOutput: TypeAlias = Callable[[Stream, bytes], None]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from flowproof.model.run_record import AgentExit
+from flowproof.model.agent_exit import AgentExit
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+import socket
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import anyio
+from anyio.abc import TaskGroup
 
-from flowproof.boundary.http1 import LOOPBACK, Handler, bind_loopback, serve
-from flowproof.dialects.registry import DIALECTS
-from flowproof.errors import CapabilityError
+from flowproof.boundary.loopback import LOOPBACK, bind_loopback
 from flowproof.flow.agent_environment import Handles
-from flowproof.model.outcome import Divergence
-from flowproof.model.run_record import ModelTraffic
-from flowproof.model.turn import Turn
+from flowproof.model.traffic import ModelTraffic
 
-DIALECTS_BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
+if TYPE_CHECKING:
+    from flowproof.model.outcome import Divergence
+    from flowproof.model.turn import Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,38 +39,28 @@ class Lanes:
 
 @runtime_checkable
 class ModelBoundary(Protocol):
-    """An open boundary."""
+    """An open boundary: its port is taken, so an agent may be told of it."""
 
     @property
     def handles(self) -> Handles:
         """Where the agent finds it."""
+
+    def begin(self) -> None:
+        """Load what answers, and answer. To be called as the agent is launched: an agent takes
+        longer to start than this to load, and its first connection waits at the port."""
 
     async def collect(self) -> Lanes:
         """What crossed it, once the agent has ended."""
 
 
 @contextlib.asynccontextmanager
-async def serving(handler: Handler, port: int, max_body: int) -> AsyncIterator[Handles]:
-    """Serve on a loopback port (0: any) while the context is open; bodies bounded in bytes.
+async def listening(port: int) -> AsyncIterator[tuple[socket.socket, Handles, TaskGroup]]:
+    """Hold a loopback port (0: any) while the context is open, and run tasks that end with it.
 
     :raises PortTaken: if the port is in use.
     """
-    listener = bind_loopback(port)
-    address = f"http://{LOOPBACK}:{listener.getsockname()[1]}/v1"
-    async with anyio.create_task_group() as group:
-        group.start_soon(lambda: serve(listener, handler, max_body=max_body))
-        yield Handles(proxy_url=address, mcp_urls={})
-        group.cancel_scope.cancel()
-
-
-def require_spoken(turns: Sequence[Turn]) -> None:
-    """Check that this version speaks every dialect in these turns.
-
-    :raises CapabilityError: naming those that it does not.
-    """
-    foreign = sorted({turn.operation.dialect for turn in turns} - DIALECTS_BY_NAME.keys())
-    if foreign:
-        raise CapabilityError(
-            f"the trace was recorded in {', '.join(foreign)}; this version reads "
-            f"{', '.join(DIALECTS_BY_NAME)}"
-        )
+    with contextlib.closing(bind_loopback(port)) as listener:
+        address = f"http://{LOOPBACK}:{listener.getsockname()[1]}/v1"
+        async with anyio.create_task_group() as group:
+            yield listener, Handles(proxy_url=address, mcp_urls={}), group
+            group.cancel_scope.cancel()

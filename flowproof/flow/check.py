@@ -11,13 +11,13 @@ from flowproof.checks.interface import Evidence
 from flowproof.checks.registry import check_all
 from flowproof.checks.warnings import guard_warnings
 from flowproof.errors import FlowproofError
-from flowproof.flow.boundary import DIALECTS_BY_NAME, Lanes
+from flowproof.flow.boundary import Lanes
 from flowproof.flow.job import FlowJob
 from flowproof.flow.judge import Judgement, judge
 from flowproof.flow.resolve_env import Prepared
 from flowproof.flow.trajectory import trajectory_of
+from flowproof.model.agent_exit import AgentExit
 from flowproof.model.outcome import AssertionResult
-from flowproof.model.run_record import AgentExit
 from flowproof.model.trajectory import Trajectory
 
 
@@ -44,7 +44,7 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
 
     :raises NotGreen: if it is not green; the exception holds all that was found.
     """
-    trajectory = trajectory_of(lanes.turns, DIALECTS_BY_NAME)
+    trajectory = trajectory_of(lanes.turns)
     evidence = Evidence(trajectory, strict=job.spec.strict, line=job.spec.position.line)
     results = check_all(prepared.assertions, evidence)
     judgement = judge(job.spec.agent, job.phase, ended, lanes, results, strict=job.strict)

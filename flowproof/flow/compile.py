@@ -6,7 +6,7 @@ from flowproof.assets import asset
 from flowproof.graph.load import expand, load_template
 from flowproof.graph.task import Graph
 from flowproof.model.flow_spec import FlowSpec
-from flowproof.model.run_record import Phase
+from flowproof.model.phase import Phase
 
 
 def compile_flow(spec: FlowSpec, phase: Phase) -> Graph:

@@ -9,7 +9,7 @@ from pathlib import Path
 from flowproof.drivers.interface import Driver
 from flowproof.model.clock import Clock
 from flowproof.model.flow_spec import FlowSpec
-from flowproof.model.run_record import Phase
+from flowproof.model.phase import Phase
 
 
 @dataclass(frozen=True, slots=True)

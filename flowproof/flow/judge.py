@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from flowproof.errors import ExitCode
 from flowproof.flow.boundary import Lanes
+from flowproof.model.agent_exit import AgentExit
 from flowproof.model.flow_spec import Agent
 from flowproof.model.outcome import (
     AssertionResult,
@@ -18,7 +19,7 @@ from flowproof.model.outcome import (
     Unjudged,
     Verdict,
 )
-from flowproof.model.run_record import AgentExit, Phase
+from flowproof.model.phase import Phase
 
 
 @dataclass(frozen=True, slots=True)

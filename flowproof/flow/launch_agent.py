@@ -9,8 +9,8 @@ from flowproof.drivers.interface import Driver, Launch
 from flowproof.flow import handles
 from flowproof.flow.agent_environment import Handles, agent_environment
 from flowproof.flow.resolve_env import Prepared
+from flowproof.model.agent_exit import AgentExit
 from flowproof.model.flow_spec import Agent
-from flowproof.model.run_record import AgentExit
 
 
 async def launch_agent(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flowproof.errors import StaleTrace
+from flowproof.dialects.names import SPOKEN
+from flowproof.errors import CapabilityError, StaleTrace
 from flowproof.flow.job import FlowJob
 from flowproof.model.flow_spec import Mock
 from flowproof.trace.document import RecordedMock, Trace, recorded_mocks
@@ -17,8 +18,10 @@ def read_trace(job: FlowJob) -> Trace:
     :raises TraceMissing: if there is none.
     :raises TraceCorrupt: if it cannot be read.
     :raises StaleTrace: if a mock was added, removed or edited since.
+    :raises CapabilityError: if it was recorded in a dialect that this version does not speak.
     """
     trace = read_file(job.trace_path, job.shown_trace, job.shown_path)
+    require_spoken(trace)
     changes = list(_mock_changes(job.spec.mocks, trace))
     if changes:
         listed = "\n".join(f"  {change}" for change in changes)
@@ -41,3 +44,16 @@ def _mock_changes(declared: Iterable[Mock], trace: Trace) -> Iterable[str]:
             yield f"tool `{tool}`: its mock was removed after recording"
         elif not now[tool].matches(then[tool]):
             yield f"tool `{tool}`: its result was edited after recording"
+
+
+def require_spoken(trace: Trace) -> None:
+    """Check that this version speaks every dialect in a trace.
+
+    :raises CapabilityError: naming those that it does not.
+    """
+    foreign = sorted({turn.operation.dialect for turn in trace.turns} - set(SPOKEN))
+    if foreign:
+        raise CapabilityError(
+            f"the trace was recorded in {', '.join(foreign)}; this version reads "
+            f"{', '.join(SPOKEN)}"
+        )

@@ -6,22 +6,25 @@ Its counterpart is `replay`.
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio
+from anyio.abc import TaskGroup
 
 from flowproof.boundary.endpoint import Endpoint, Limits
+from flowproof.boundary.http1 import serve
 from flowproof.boundary.mocks import MockResults
 from flowproof.boundary.model_proxy import Intake
 from flowproof.boundary.recording import Recorded, Recording
 from flowproof.boundary.recording_proxy import RecordingProxy
 from flowproof.boundary.upstream import open_upstream
 from flowproof.flow.agent_environment import Handles
-from flowproof.flow.boundary import Lanes, serving
+from flowproof.flow.boundary import Lanes, listening
 from flowproof.flow.resolve_env import Prepared
 from flowproof.flow.upstream import OPENAI, UpstreamChoice, authorization, choose_upstream
-from flowproof.model.run_record import ModelTraffic
+from flowproof.model.traffic import ModelTraffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,14 @@ class RecordBoundary:
     choice: UpstreamChoice
     keep_retries: bool
     grace: float
+    max_body: int
+    listener: socket.socket = field(repr=False)
+    group: TaskGroup = field(repr=False)
+
+    def begin(self) -> None:
+        """Answer what arrives."""
+        handle = self.proxy.handle
+        self.group.start_soon(lambda: serve(self.listener, handle, max_body=self.max_body))
 
     async def collect(self) -> Lanes:
         """What the agent and the upstream said, once answers still on their way have come."""
@@ -87,7 +98,19 @@ async def open_record(
     endpoints = {OPENAI.name: Endpoint(choice.url, authorization(choice))}
     intake = Intake(MockResults(prepared.mocks))
     recording = Recording()
-    async with open_upstream(endpoints, limits) as upstream:
-        proxy = RecordingProxy(intake, recording, upstream)
-        async with serving(proxy.handle, port, limits.max_body) as handles:
-            yield RecordBoundary(handles, intake, recording, proxy, choice, keep_retries, grace)
+    async with (
+        open_upstream(endpoints, limits) as upstream,
+        listening(port) as (listener, handles, group),
+    ):
+        yield RecordBoundary(
+            handles,
+            intake,
+            recording,
+            RecordingProxy(intake, recording, upstream),
+            choice,
+            keep_retries,
+            grace,
+            limits.max_body,
+            listener,
+            group,
+        )

@@ -1,35 +1,71 @@
 """Replay: the model boundary answers from a trace, and nothing leaves the machine.
 
-Its counterpart is `record`.
+Its counterpart is `record`. What answers is loaded only as the agent is launched.
 """
 
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from flowproof.boundary.cassette import Cassette
-from flowproof.boundary.legacy_view import legacy_view
-from flowproof.boundary.mocks import MockResults
-from flowproof.boundary.model_proxy import Intake
-from flowproof.boundary.replaying_proxy import ReplayingProxy
+from anyio.abc import TaskGroup
+
 from flowproof.flow.agent_environment import Handles
-from flowproof.flow.boundary import DIALECTS_BY_NAME, Lanes, require_spoken, serving
+from flowproof.flow.boundary import Lanes, listening
 from flowproof.flow.resolve_env import Prepared
-from flowproof.model.run_record import ModelTraffic
+from flowproof.model.traffic import ModelTraffic
 from flowproof.trace.document import Trace
 
+if TYPE_CHECKING:
+    from flowproof.boundary.cassette import Cassette
+    from flowproof.boundary.model_proxy import Intake
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class ReplayBoundary:
     """An open boundary that serves one trace."""
 
     handles: Handles
-    intake: Intake
-    cassette: Cassette
-    recorded: int
+    prepared: Prepared
+    trace: Trace
+    max_body: int
+    listener: socket.socket = field(repr=False)
+    group: TaskGroup = field(repr=False)
+
+    @cached_property
+    def intake(self) -> Intake:
+        """Reads what the agent sends."""
+        from flowproof.boundary.mocks import MockResults
+        from flowproof.boundary.model_proxy import Intake
+
+        return Intake(MockResults(self.prepared.mocks))
+
+    @cached_property
+    def cassette(self) -> Cassette:
+        """The trace, being used up."""
+        from flowproof.boundary.cassette import Cassette
+        from flowproof.boundary.legacy_view import legacy_view
+        from flowproof.dialects.registry import DIALECTS
+
+        dialects = {dialect.name: dialect for dialect in DIALECTS}
+        if self.trace.pins == "legacy":
+            return Cassette(self.trace.turns, dialects, view=legacy_view)
+        return Cassette(self.trace.turns, dialects)
+
+    def begin(self) -> None:
+        """Load what answers, and answer."""
+        self.group.start_soon(self._serve)
+
+    async def _serve(self) -> None:
+        from flowproof.boundary.http1 import serve
+        from flowproof.boundary.replaying_proxy import ReplayingProxy
+
+        proxy = ReplayingProxy(self.intake, self.cassette)
+        await serve(self.listener, proxy.handle, max_body=self.max_body)
 
     async def collect(self) -> Lanes:
         """What the agent used of the trace, and what it asked for beside it."""
@@ -39,7 +75,7 @@ class ReplayBoundary:
             traffic=ModelTraffic(
                 requests=self.cassette.requests,
                 served=len(consumed),
-                recorded=self.recorded,
+                recorded=len(self.trace.turns),
                 unserved=self.intake.unserved.seen(),
             ),
             divergence=self.cassette.divergence,
@@ -53,13 +89,7 @@ async def open_replay(
 ) -> AsyncIterator[ReplayBoundary]:
     """Serve a trace to one agent.
 
-    :raises CapabilityError: if it was recorded in a dialect that this version does not speak.
     :raises PortTaken: if a fixed port is in use.
     """
-    require_spoken(trace.turns)
-    intake = Intake(MockResults(prepared.mocks))
-    make = partial(Cassette, view=legacy_view) if trace.pins == "legacy" else Cassette
-    cassette = make(trace.turns, DIALECTS_BY_NAME)
-    proxy = ReplayingProxy(intake, cassette)
-    async with serving(proxy.handle, port, max_body) as handles:
-        yield ReplayBoundary(handles, intake, cassette, len(trace.turns))
+    async with listening(port) as (listener, handles, group):
+        yield ReplayBoundary(handles, prepared, trace, max_body, listener, group)

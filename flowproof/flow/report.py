@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,14 +14,11 @@ from flowproof.flow.job import FlowJob
 from flowproof.flow.judge import Judgement
 from flowproof.flow.resolve_env import Prepared
 from flowproof.graph.result import TaskEnd, sole
+from flowproof.model.agent_exit import AgentExit
 from flowproof.model.outcome import Verdict
-from flowproof.model.run_record import (
-    AgentExit,
-    FileDigest,
-    FlowRecord,
-    ModelTraffic,
-    TaskState,
-)
+from flowproof.model.run_record import FileDigest, FlowRecord
+from flowproof.model.task_state import TaskState
+from flowproof.model.traffic import ModelTraffic
 from flowproof.model.trajectory import Trajectory
 from flowproof.trace.document import Trace
 from flowproof.trace.file import sha256_file
@@ -104,6 +102,15 @@ def _warnings(
             "recording (agent.keep_retries keeps them)"
         )
     return (*found, *(judged.warnings if judged else ()))
+
+
+def skipped(job: FlowJob, started: str, reason: str) -> FlowRecord:
+    """The record of a flow that is not run at all."""
+    record = report(job, Ends({}), started, debug=False)
+    verdict = Verdict.SKIPPED
+    return dataclasses.replace(
+        record, verdict=verdict, exit_code=ExitCode.PASSED, reason=reason, trace=None
+    )
 
 
 def _unfinished() -> Judgement:

@@ -6,27 +6,27 @@ import dataclasses
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from flowproof.errors import ExitCode
 from flowproof.flow.boundary import Lanes, ModelBoundary
-from flowproof.flow.check import Checked, check
 from flowproof.flow.compile import compile_flow
 from flowproof.flow.job import FlowJob, World
 from flowproof.flow.launch_agent import launch_agent
 from flowproof.flow.read_trace import read_trace
-from flowproof.flow.replay import open_replay
-from flowproof.flow.report import Ends, report
 from flowproof.flow.resolve_env import Prepared, resolve_env
 from flowproof.flow.settings import limits_from
-from flowproof.flow.write_trace import write_trace
 from flowproof.graph.result import TaskEnd
 from flowproof.graph.scheduler import TaskContext, TaskFunction, run_graph
 from flowproof.graph.task import TaskNode
+from flowproof.model.agent_exit import AgentExit
 from flowproof.model.clock import utc_text
-from flowproof.model.outcome import Verdict
-from flowproof.model.run_record import AgentExit, FlowRecord, TaskRecord
 from flowproof.trace.document import Trace
+
+if TYPE_CHECKING:
+    from flowproof.flow.check import Checked
+    from flowproof.model.run_record import FlowRecord
+
+# What a task needs is imported in it: an agent is launched before what judges it is loaded.
 
 T = TypeVar("T")
 
@@ -41,6 +41,8 @@ async def run_flow(job: FlowJob, world: World) -> FlowRecord:
     begun = world.clock.monotonic()
     graph = compile_flow(job.spec, job.phase)
     result = await run_graph(graph, tasks.by_kind(), clock=world.clock, observer=tasks)
+    from flowproof.model.run_record import FlowRecord, TaskRecord
+
     end = result.ends["report"]
     if not isinstance(end.value, FlowRecord):
         raise end.error or RuntimeError("the flow left no record")
@@ -86,11 +88,9 @@ class _Tasks:
 
     def skipped(self, reason: str) -> FlowRecord:
         """The record of a flow that is not run at all."""
-        record = report(self._job, Ends({}), self._started, debug=False)
-        skipped = Verdict.SKIPPED
-        return dataclasses.replace(
-            record, verdict=skipped, exit_code=ExitCode.PASSED, reason=reason, trace=None
-        )
+        from flowproof.flow.report import skipped
+
+        return skipped(self._job, self._started, reason)
 
     async def _resolve_env(self, context: TaskContext) -> Prepared:
         return resolve_env(self._job, self._world.environ)
@@ -106,9 +106,10 @@ class _Tasks:
         agent = self._job.spec.agent
         port = agent.proxy_port or 0
         if self._job.phase == "replay":
+            from flowproof.flow.replay import open_replay
+
             trace = _value(context, "read_trace", Trace)
             return open_replay(prepared, trace, port=port, max_body=limits.max_body)
-        # Here and not above: a replay must not pay for, nor hold, an HTTP client.
         from flowproof.flow.record import open_record
 
         return open_record(
@@ -124,6 +125,7 @@ class _Tasks:
         boundary = _boundary(context)
         prepared = _value(context, "resolve_env", Prepared)
         agent, driver = self._job.spec.agent, self._world.driver
+        boundary.begin()
         return await launch_agent(agent, prepared, boundary.handles, driver)
 
     async def _collect_lanes(self, context: TaskContext) -> Lanes:
@@ -131,6 +133,8 @@ class _Tasks:
         return await boundary.collect()
 
     async def _check(self, context: TaskContext) -> Checked:
+        from flowproof.flow.check import check
+
         return check(
             self._job,
             _value(context, "resolve_env", Prepared),
@@ -139,9 +143,13 @@ class _Tasks:
         )
 
     async def _write_trace(self, context: TaskContext) -> Path:
+        from flowproof.flow.write_trace import write_trace
+
         return write_trace(self._job, _value(context, "collect_lanes", Lanes), self._world.clock)
 
     async def _report(self, context: TaskContext) -> FlowRecord:
+        from flowproof.flow.report import Ends, report
+
         return report(self._job, Ends(self._ends), self._started, debug=self._world.debug)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flowproof.dialects.interface import Dialect
+from flowproof.dialects.registry import by_name
 from flowproof.model.jsonvalue import JsonValue, same, write
 from flowproof.model.trajectory import Message, Trajectory, TurnView
 from flowproof.model.turn import Turn
@@ -25,13 +26,13 @@ class _Seen:
     lengths: Sequence[int]
 
 
-def trajectory_of(turns: Sequence[Turn], dialects: Mapping[str, Dialect]) -> Trajectory:
+def trajectory_of(turns: Sequence[Turn]) -> Trajectory:
     """The trajectory of these turns, in their order; each says what it adds to an earlier one."""
     seen: list[_Seen] = []
     views: list[TurnView] = []
     tool_names: dict[str, str] = {}
     for number, turn in enumerate(turns, 1):
-        view, note = _view(number, turn, dialects[turn.operation.dialect], seen, tool_names)
+        view, note = _view(number, turn, by_name(turn.operation.dialect), seen, tool_names)
         views.append(view)
         seen.append(note)
     return Trajectory(tuple(views))
@@ -84,6 +85,8 @@ def _base(raw: Sequence[JsonValue], system: str, seen: Sequence[_Seen]) -> tuple
         kept = _common(raw, earlier.raw)
         if kept > longest:
             best, longest = earlier, kept
+        if kept == len(earlier.raw):
+            break  # it continues this turn to the end; an older one can share no more of it
     return best, longest
 
 

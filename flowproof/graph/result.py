@@ -8,7 +8,7 @@ from typing import Protocol, assert_never
 
 from flowproof.errors import FlowproofError
 from flowproof.graph.task import TaskNode
-from flowproof.model.run_record import TaskState
+from flowproof.model.task_state import TaskState
 
 
 @dataclass(frozen=True, slots=True)

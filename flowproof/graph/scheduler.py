@@ -28,7 +28,7 @@ from flowproof.graph.result import (
 from flowproof.graph.state import Phase, Slot, TaskContext, TaskFunction
 from flowproof.graph.task import Graph, GraphError, TaskNode
 from flowproof.model.clock import Clock
-from flowproof.model.run_record import TaskState
+from flowproof.model.task_state import TaskState
 
 __all__ = ["GraphResult", "Observer", "TaskContext", "TaskEnd", "TaskFunction", "run_graph"]
 

@@ -15,7 +15,7 @@ import anyio
 
 from flowproof.graph.result import TaskEnd
 from flowproof.graph.task import TaskNode
-from flowproof.model.run_record import TaskState
+from flowproof.model.task_state import TaskState
 
 
 class NoValue(KeyError):

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Literal, TypeAlias
 
 from flowproof.errors import ExitCode
+from flowproof.model.agent_exit import AgentExit
 from flowproof.model.flow_spec import Control
 from flowproof.model.outcome import AssertionResult, Divergence, Verdict
+from flowproof.model.phase import Phase
+from flowproof.model.task_state import TaskState
+from flowproof.model.traffic import ModelTraffic
 from flowproof.model.trajectory import Trajectory
-
-Phase: TypeAlias = Literal["record", "replay"]
-
-
-class TaskState(StrEnum):
-    """How a task of the graph ended."""
-
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    NOT_RUN = "not-run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,56 +26,6 @@ class TaskRecord:
     started: float | None = None
     duration: float | None = None
     cause: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Captured:
-    """What a process wrote to one stream, bounded: `text` is decoded with replacement, and has
-    a line saying how much was left out where `total` (bytes) exceeds what was kept."""
-
-    text: str
-    total: int
-
-    @property
-    def tail(self) -> str:
-        """The last twenty lines."""
-        return "\n".join(self.text.splitlines()[-20:])
-
-
-@dataclass(frozen=True, slots=True)
-class AgentExit:
-    """How the agent's process ended. `status` is its exit status, negative for a signal, None
-    where it never started; `duration` is in seconds. `error` says why it never started."""
-
-    status: int | None
-    timed_out: bool
-    duration: float
-    stdout: Captured
-    stderr: Captured
-    error: str = ""
-    survivors: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Unserved:
-    """A request that no dialect serves, as it arrived, with how often."""
-
-    method: str
-    path: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class ModelTraffic:
-    """What the model boundary counted. `recorded` is the number of turns in the trace, `served`
-    how many of them this run used, `retries_dropped` how many transient failures a recording
-    left out."""
-
-    requests: int = 0
-    served: int = 0
-    recorded: int = 0
-    retries_dropped: int = 0
-    unserved: tuple[Unserved, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

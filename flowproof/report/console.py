@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from flowproof.errors import ExitCode
+from flowproof.model.agent_exit import AgentExit
 from flowproof.model.outcome import Divergence, Passed, Verdict
-from flowproof.model.run_record import AgentExit, FlowRecord, RunRecord
+from flowproof.model.run_record import FlowRecord, RunRecord
 from flowproof.report.text import one_line, readable
 from flowproof.report.words import (
     EXIT_MEANS,

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
 from flowproof.errors import ExitCode
+from flowproof.model.agent_exit import AgentExit
 from flowproof.model.outcome import Failed, Outcome, Passed, Uncertifiable, Unjudged, Verdict
-from flowproof.model.run_record import AgentExit, FlowRecord, Phase, RunRecord
+from flowproof.model.phase import Phase
+from flowproof.model.run_record import FlowRecord, RunRecord
 
 Tone: TypeAlias = Literal["good", "bad", "warn", "quiet"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from flowproof.errors import CapabilityError
 from flowproof.flow.job import FlowJob, relative
 from flowproof.model.flow_spec import SuiteSpec
-from flowproof.model.run_record import Phase
+from flowproof.model.phase import Phase
 from flowproof.spec.flow import load_flow
 from flowproof.spec.suite import load_suite, nearest_suite
 from flowproof.trace.file import find_trace, trace_path

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-from datetime import datetime
 from pathlib import Path
 
 from flowproof.errors import UsageError
@@ -15,11 +13,6 @@ from flowproof.report.run_json import dump
 
 KEPT = 10
 _ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
-
-
-def new_run_id(now: datetime) -> str:
-    """An id that sorts by time, such as `20261130T090000Z-1f00aa`; `now` is in UTC."""
-    return f"{now:%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
 
 
 def keep(record: RunRecord, folder: Path) -> Path:

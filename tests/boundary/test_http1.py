@@ -13,7 +13,8 @@ import zlib
 import anyio
 import pytest
 
-from flowproof.boundary.http1 import Handler, Reply, Request, bind_loopback, serve
+from flowproof.boundary.http1 import Handler, Reply, Request, serve
+from flowproof.boundary.loopback import bind_loopback
 from flowproof.errors import PortTaken
 from tests.boundary.tools import raw, read_all, send, serving
 

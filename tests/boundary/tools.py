@@ -15,7 +15,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from flowproof.boundary.cassette import Cassette
 from flowproof.boundary.endpoint import Endpoint, Limits
-from flowproof.boundary.http1 import Handler, bind_loopback, serve
+from flowproof.boundary.http1 import Handler, serve
+from flowproof.boundary.loopback import bind_loopback
 from flowproof.boundary.mocks import MockedTool, MockResults
 from flowproof.boundary.model_proxy import Intake
 from flowproof.boundary.recording import Recorded, Recording

@@ -12,8 +12,8 @@ import psutil
 from flowproof.drivers.command import CommandDriver, OnOutput
 from flowproof.drivers.interface import Launch
 from flowproof.drivers.tree import ProcessTree
+from flowproof.model.agent_exit import AgentExit
 from flowproof.model.clock import SystemClock
-from flowproof.model.run_record import AgentExit
 
 MARK = "TEST_MARK"
 REPOSITORY = Path(__file__).resolve().parents[2]

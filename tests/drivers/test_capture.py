@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowproof.drivers.capture import Collector
-from flowproof.model.run_record import Captured
+from flowproof.model.agent_exit import Captured
 
 
 def collected(chunks: list[bytes], limit: int) -> Captured:

@@ -7,7 +7,7 @@ import tracemalloc
 import anyio
 import pytest
 
-from flowproof.model.run_record import AgentExit
+from flowproof.model.agent_exit import AgentExit
 
 from .processes import Kit
 

@@ -32,21 +32,6 @@ class Ran:
     stderr: str
 
     @property
-    def start(
-        self, *arguments: str, plan: object = None, env: Mapping[str, str] | None = None
-    ) -> subprocess.Popen[str]:
-        """Run `flowproof` in a process group of its own, as a terminal does."""
-        return subprocess.Popen(
-            self.command(arguments),
-            cwd=self.folder,
-            env=self.environment(plan, env),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-
     def record(self) -> dict[str, Any]:
         """The one JSON object on stdout."""
         value = json.loads(self.stdout)
@@ -86,7 +71,6 @@ class Project:
         self.folder = folder
         home = folder / "home"
         home.mkdir()
-        # HOME is inherited by every process that a test starts, so it also finds them again.
         self.env = {"PATH": os.environ["PATH"], "HOME": str(home), "PLAN": "{}"}
 
     def write(self, name: str, text: str) -> Path:
@@ -95,13 +79,15 @@ class Project:
         path.write_text(text, "utf-8")
         return path
 
-    def add(self, trace: Path, name: str, *steps: object, **more: object) -> None:
+    def add(self, trace: Path, spec: str, *steps: object, **more: object) -> None:
         """A flow of the standard-library agent that replays a copy of a trace."""
         judged = steps or ({"assert": "reply contains Hello"},)
-        self.write(name, flow(PLAIN_AGENT, *judged, **{"name": name, **more}))
-        shutil.copy(trace, self.trace(name))
+        self.write(spec, flow(PLAIN_AGENT, *judged, **{"name": spec, **more}))
+        shutil.copy(trace, self.trace(spec))
 
-    def environment(self, plan: object = None, env: Mapping[str, str] | None = None) -> dict[str, str]:
+    def environment(
+        self, plan: object = None, env: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
         planned = {} if plan is None else {"PLAN": json.dumps(plan)}
         return {**self.env, **planned, **(env or {})}
 
@@ -159,7 +145,7 @@ class Project:
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def left_running(self) -> list[psutil.Process]:
-        """Every living process that was started from here, by its environment."""
+        """Every living process that inherited our HOME: all but the guard of an agent."""
         found = []
         for process in psutil.process_iter():
             try:

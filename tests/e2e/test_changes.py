@@ -132,9 +132,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("plan", "kind", "path", "text"), CHANGES.values(), ids=list(CHANGES)
-)
+@pytest.mark.parametrize(("plan", "kind", "path", "text"), CHANGES.values(), ids=list(CHANGES))
 def test_a_change_fails_and_is_named(
     recorded: Project, plan: dict[str, Any], kind: str, path: str, text: str
 ) -> None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.e2e.model import NEVER, model, saying
@@ -41,10 +42,11 @@ def running(
     with project.start(*arguments, plan=plan, env=env) as process:
         try:
             assert eventually((project.folder / "ready").exists)
-            # flowproof, the guard, the agent, its grandchild.
-            assert eventually(lambda: len(project.left_running()) >= 4)
+            tree = psutil.Process(process.pid).children(recursive=True)
+            assert len(tree) == 3, "the guard, the agent, its grandchild"
             yield process
             assert eventually(lambda: project.left_running() == [], 10)
+            assert eventually(lambda: not any(map(psutil.Process.is_running, tree)), 10)
         finally:
             for left in project.left_running():
                 left.kill()
@@ -105,7 +107,7 @@ def record_of(process: subprocess.Popen[str], seconds: float) -> dict[str, Any]:
     return record
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
 def test_a_replay_is_interrupted_in_order(
     project: Project, traced: Path, number: signal.Signals
 ) -> None:
@@ -128,7 +130,7 @@ def test_a_replay_is_interrupted_in_order(
     assert (project.folder / "reports/TEST-flowproof.xml").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
 def test_an_interrupted_recording_keeps_the_previous_trace(
     project: Project, traced: Path, number: signal.Signals
 ) -> None:

@@ -32,7 +32,9 @@ def test_a_streamed_recording_serves_a_plain_agent(project: Project) -> None:
     with model(weather, saying("It is 4 degrees.")) as upstream:
         assert project.record("a.flow.yaml", upstream.url, plan={"how": "chunks"}).code == 0
     assert all(asked.json()["stream"] for asked in upstream.received)
-    assert all(asked.json()["stream_options"] == {"include_usage": True} for asked in upstream.received)
+    assert all(
+        asked.json()["stream_options"] == {"include_usage": True} for asked in upstream.received
+    )
     ran = project.replay("a.flow.yaml")
     assert (ran.code, ran.flow["verdict"]) == (0, "pass")
     first, last = ran.said()

@@ -18,7 +18,7 @@ ASK = {"do": "ask", "say": "hello"}
 def mixed(project: Project, traced: Path) -> Project:
     """Flows that end in every way: two pass, one fails, one is an error, one of each other."""
     project.add(traced, "flows/good.flow.yaml")
-    project.add(traced, "flows/deep/good.flow.yaml", name="A <good> & \"quoted\" ✓ name")
+    project.add(traced, "flows/deep/good.flow.yaml", name='A <good> & "quoted" ✓ name')
     project.add(traced, "flows/bad.flow.yaml", {"assert": "reply contains ]]> </script>"})
     project.add(traced, "flows/none.flow.yaml", {"prompt": "And that is all."})
     project.add(traced, "flows/unable.flow.yaml", "assert_no_egress")
@@ -108,7 +108,9 @@ def test_the_reports_of_a_suite_agree(mixed: Project) -> None:
 def test_chosen_reports_are_exactly_those(mixed: Project) -> None:
     run = ("suite", "run", "flows", "-q")
     mixed.flowproof(*run, "--report", "junit=xml", "--report", "json=data", plan=[ASK])
-    written = [path for name in ("xml", "data", "reports") for path in mixed.folder.glob(f"{name}/*")]
+    written = [
+        path for name in ("xml", "data", "reports") for path in mixed.folder.glob(f"{name}/*")
+    ]
     assert [path.name for path in written] == ["TEST-flowproof.xml", "run.json"]
     mixed.flowproof(*run, "--no-reports", plan=[ASK])
     assert not (mixed.folder / "reports").exists()

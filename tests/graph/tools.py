@@ -13,7 +13,7 @@ from flowproof.graph.result import Observer, silent
 from flowproof.graph.scheduler import GraphResult, TaskContext, TaskEnd, TaskFunction, run_graph
 from flowproof.graph.task import Graph, TaskNode
 from flowproof.model.clock import SystemClock
-from flowproof.model.run_record import TaskState
+from flowproof.model.task_state import TaskState
 
 _T = TypeVar("_T")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from flowproof.errors import ExitCode
+from flowproof.model.agent_exit import AgentExit, Captured
 from flowproof.model.flow_spec import Control
 from flowproof.model.jsonvalue import JsonValue, NumberText, write
 from flowproof.model.outcome import (
@@ -18,17 +19,14 @@ from flowproof.model.outcome import (
     Verdict,
 )
 from flowproof.model.run_record import (
-    AgentExit,
-    Captured,
     FileDigest,
     FlowRecord,
-    ModelTraffic,
     RunRecord,
     TaskRecord,
-    TaskState,
-    Unserved,
     combined_exit_code,
 )
+from flowproof.model.task_state import TaskState
+from flowproof.model.traffic import ModelTraffic, Unserved
 from flowproof.model.trajectory import Message, ToolCall, Trajectory, TurnView
 
 

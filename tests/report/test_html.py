@@ -13,7 +13,8 @@ import pytest
 from flowproof.assets import asset
 from flowproof.errors import ExitCode
 from flowproof.model.outcome import Verdict
-from flowproof.model.run_record import FlowRecord, RunRecord, TaskRecord, TaskState
+from flowproof.model.run_record import FlowRecord, RunRecord, TaskRecord
+from flowproof.model.task_state import TaskState
 from flowproof.model.trajectory import Message, Trajectory
 from flowproof.report.html import BODY_LIMIT, render
 from flowproof.report.html_view import flow_shown

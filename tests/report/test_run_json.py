@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowproof.errors import ExitCode, RunRecordUnreadable
+from flowproof.model.agent_exit import AgentExit
 from flowproof.model.flow_spec import Control
 from flowproof.model.jsonvalue import JsonValue, NumberText
 from flowproof.model.outcome import (
@@ -25,15 +26,8 @@ from flowproof.model.outcome import (
     Uncertifiable,
     Unjudged,
 )
-from flowproof.model.run_record import (
-    AgentExit,
-    FileDigest,
-    FlowRecord,
-    ModelTraffic,
-    RunRecord,
-    TaskRecord,
-    Unserved,
-)
+from flowproof.model.run_record import FileDigest, FlowRecord, RunRecord, TaskRecord
+from flowproof.model.traffic import ModelTraffic, Unserved
 from flowproof.model.trajectory import Message, ToolCall, Trajectory, TurnView
 from flowproof.report.run_json import dump, dump_part, load
 from tests.report.fixtures import flow_record, run_of, sample_run, tool_call

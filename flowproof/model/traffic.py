@@ -1,0 +1,27 @@
+"""What the model boundary counted in one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """A request that no dialect serves, as it arrived, with how often."""
+
+    method: str
+    path: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTraffic:
+    """What the model boundary counted. `recorded` is the number of turns in the trace, `served`
+    how many of them this run used, `retries_dropped` how many transient failures a recording
+    left out."""
+
+    requests: int = 0
+    served: int = 0
+    recorded: int = 0
+    retries_dropped: int = 0
+    unserved: tuple[Unserved, ...] = ()

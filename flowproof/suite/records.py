@@ -1,0 +1,114 @@
+"""The records of flows that did not run, and the one of the run that all of them make."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flowproof.errors import CapabilityError, ExitCode, FlowproofError, TraceMissing
+from flowproof.flow.job import FlowJob, relative
+from flowproof.model.outcome import Verdict
+from flowproof.model.phase import Phase
+from flowproof.model.run_record import FlowRecord, RunRecord, combined_exit_code
+from flowproof.suite.discover import SUFFIX
+from flowproof.suite.project import Project
+from flowproof.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What identifies a run. `started` is RFC 3339 in UTC."""
+
+    id: str
+    suite: str
+    command: str
+    phase: Phase
+    started: str
+    partial: bool
+
+
+def run_record(
+    facts: RunFacts,
+    flows: Sequence[FlowRecord],
+    duration: float,
+    *,
+    interrupted: bool,
+    allow_empty: bool,
+) -> RunRecord:
+    """Everything a run left to say; `duration` in seconds. A run in which no flow ran has the
+    exit code for that, unless `allow_empty`."""
+    return RunRecord(
+        id=facts.id,
+        suite=facts.suite,
+        command=facts.command,
+        phase=facts.phase,
+        started=facts.started,
+        duration=duration,
+        flowproof=__version__,
+        python=platform.python_version(),
+        platform=f"{sys.platform}-{platform.machine()}",
+        host=socket.gethostname(),
+        partial=facts.partial,
+        exit_code=_exit_code(flows, interrupted=interrupted, allow_empty=allow_empty),
+        flows=tuple(flows),
+    )
+
+
+def _exit_code(flows: Sequence[FlowRecord], *, interrupted: bool, allow_empty: bool) -> ExitCode:
+    if interrupted:
+        return ExitCode.INTERRUPTED
+    ran = tuple(one.exit_code for one in flows if one.verdict is not Verdict.SKIPPED)
+    return ExitCode.PASSED if allow_empty and not ran else combined_exit_code(ran)
+
+
+def unreadable(spec: Path, project: Project, error: FlowproofError) -> FlowRecord:
+    """A flow whose spec or suite cannot be used."""
+    verdict = Verdict.CAPABILITY_ERROR if isinstance(error, CapabilityError) else Verdict.ERROR
+    return _unrun(spec, project, verdict, error.exit_code, str(error))
+
+
+def untraced(job: FlowJob, project: Project) -> FlowRecord:
+    """A flow of a suite that was never recorded: skipped, or an error if it is to be strict."""
+    missing = TraceMissing(job.shown_trace, job.shown_path)
+    verdict, code = Verdict.SKIPPED, ExitCode.PASSED
+    if job.strict:
+        verdict, code = Verdict.ERROR, missing.exit_code
+    record = _unrun(job.spec_path, project, verdict, code, str(missing))
+    spec = job.spec
+    return dataclasses.replace(
+        record,
+        name=spec.name,
+        line=spec.position.line,
+        tags=spec.tags,
+        control=spec.control,
+        description=spec.description or "",
+    )
+
+
+def cut_off(spec: Path, project: Project, *, running: bool) -> FlowRecord:
+    """A flow that an interrupt ended, or kept from beginning."""
+    if running:
+        code = ExitCode.INTERRUPTED
+        return _unrun(spec, project, Verdict.ERROR, code, "interrupted while it ran")
+    reason = "the run was interrupted before it began"
+    return _unrun(spec, project, Verdict.SKIPPED, ExitCode.PASSED, reason)
+
+
+def _unrun(
+    spec: Path, project: Project, verdict: Verdict, exit_code: ExitCode, reason: str
+) -> FlowRecord:
+    return FlowRecord(
+        name=spec.name.removesuffix(SUFFIX),
+        path=relative(spec, project.here),
+        line=1,
+        phase=project.options.phase,
+        verdict=verdict,
+        exit_code=exit_code,
+        duration=0.0,
+        reason=reason,
+    )
