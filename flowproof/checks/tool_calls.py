@@ -72,8 +72,8 @@ class CallLedger:
             what = f"call {number} should be {showing.name(wanted)}: {showing.call(placed)}"
         return Failed(
             what,
-            expected=f"{len(step.tools)} calls: {_names(step.tools)}",
-            closest=f"{len(made)} calls: {_names(made)}",
+            expected=f"{_number(len(step.tools))}: {_names(step.tools)}",
+            closest=f"{_number(len(made))}: {_names(made)}",
         )
 
     def not_called(self, step: AssertNoToolCall) -> Outcome:

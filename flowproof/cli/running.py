@@ -17,7 +17,7 @@ from flowproof.cli.view import view_for
 from flowproof.drivers.interface import Driver
 from flowproof.flow.job import World
 from flowproof.model.clock import SystemClock
-from flowproof.suite.project import JobOptions, Project
+from flowproof.suite.project import Project
 from flowproof.suite.run import Interrupt, RunOptions, run_flows
 
 if TYPE_CHECKING:
@@ -33,14 +33,13 @@ class Plan:
     suite: str
     specs: Sequence[Path]
     folder: Path
-    job: JobOptions
     skip_untraced: bool = False
     allow_empty: bool = False
     partial: bool = False
     reports: Mapping[str, Path] = field(default_factory=dict)
 
 
-def execute(plan: Plan, output: Output, here: Path, driver: Driver) -> int:
+def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int:
     """Run a plan, tell people and files about it, and return the exit code."""
     clock = SystemClock()
     environ = environment()
@@ -54,7 +53,6 @@ def execute(plan: Plan, output: Output, here: Path, driver: Driver) -> int:
         partial=plan.partial,
     )
     view = view_for(len(plan.specs), output, environ)
-    project = Project(here, plan.job)
 
     async def main() -> RunRecord:
         interrupt = Interrupt()
@@ -71,7 +69,7 @@ def execute(plan: Plan, output: Output, here: Path, driver: Driver) -> int:
         from flowproof.report.run_json import dump
 
         sys.stdout.write(dump(record))
-    elif not output.quiet or record.exit_code:
+    if not output.quiet or record.exit_code:
         from flowproof.report.console import Style, summary, wants_color
 
         color = wants_color(sys.stderr, environ) if output.color is None else output.color

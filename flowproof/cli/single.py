@@ -24,22 +24,22 @@ def run_single(
     # The agent's guard starts on another core while we import what reads specs and traces.
     with driver.prestart():
         from flowproof.cli.running import Plan, execute
-        from flowproof.spec.suite import nearest_suite
         from flowproof.suite.discover import discover
-        from flowproof.suite.project import JobOptions
+        from flowproof.suite.project import JobOptions, Project
 
         specs = discover(paths)
         if trace is not None and len(specs) != 1:
             option = "--out" if phase == "record" else "--trace"
             raise UsageError(f"{option} names one trace, and there are {len(specs)} flows")
-        folder = specs[0].parent if specs else Path.cwd()
-        suite = nearest_suite(folder)
+        here = Path.cwd()
+        folder = specs[0].parent if specs else here
+        project = Project(here, JobOptions(phase, trace=trace, strict=strict))
+        suite = project.suite_of(folder)
         plan = Plan(
             command="record" if phase == "record" else "run",
-            suite=folder.name,
+            suite=suite.name if suite else folder.name,
             specs=specs,
-            folder=suite.parent if suite else folder,
-            job=JobOptions(phase, trace=trace, strict=strict),
+            folder=Path(suite.folder) if suite else folder,
             partial=True,
         )
-        return execute(plan, output, Path.cwd(), driver)
+        return execute(plan, output, project, driver)

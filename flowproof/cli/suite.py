@@ -83,22 +83,21 @@ def run_suite(
     from flowproof.drivers.command import CommandDriver
     from flowproof.model.clock import SystemClock
     from flowproof.suite.discover import discover
-    from flowproof.suite.project import JobOptions, Project
+    from flowproof.suite.project import JobOptions, Project, ordered
 
-    job = JobOptions("replay", strict=strict)
     here = Path.cwd()
     given = [path.absolute() for path in paths] or [here]
     specs = discover(given)
     top = given[0] if given[0].is_dir() else given[0].parent
-    suite = Project(here, job).suite_of(top)
+    project = Project(here, JobOptions("replay", strict=strict))
+    suite = project.suite_of(top)
     plan = Plan(
         command="suite run",
         suite=suite.name if suite else top.name,
-        specs=specs,
+        specs=ordered(specs, suite),
         folder=Path(suite.folder) if suite else top,
-        job=job,
         skip_untraced=True,
         allow_empty=allow_empty,
         reports=_reports((), Path("reports")) if reports is None else reports,
     )
-    return execute(plan, output, here, CommandDriver(clock=SystemClock()))
+    return execute(plan, output, project, CommandDriver(clock=SystemClock()))

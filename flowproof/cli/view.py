@@ -34,8 +34,6 @@ class View(Protocol):
 
 def view_for(flows: int, output: Output, environ: Mapping[str, str]) -> View:
     """A live view where several flows run on a terminal; else a line for each that ended."""
-    if output.json:
-        return Late(None)
     if flows > 1 and not output.quiet:
         from flowproof.report.console import is_interactive
         from flowproof.report.live import progress
@@ -59,9 +57,9 @@ def view_for(flows: int, output: Output, environ: Mapping[str, str]) -> View:
 
 
 class Late:
-    """Passes on only what has ended; None: nothing."""
+    """Passes on only what has ended."""
 
-    def __init__(self, tell: Callable[[FlowRecord], None] | None) -> None:
+    def __init__(self, tell: Callable[[FlowRecord], None]) -> None:
         self._tell = tell
 
     def __enter__(self) -> Self:
@@ -80,5 +78,4 @@ class Late:
 
     def flow_ended(self, record: FlowRecord) -> None:
         """Tell of it."""
-        if self._tell is not None:
-            self._tell(record)
+        self._tell(record)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 from pathlib import Path
 
 from flowproof.drivers.interface import Launch
@@ -107,6 +108,8 @@ def _not_found(launch: Launch) -> str:
     hint = "install it, or give its path"
     if Path(launch.cwd, command).exists():
         hint = f"a file of that name is in {launch.cwd}: write `./{command}`"
+    elif Path(sys.executable).with_name(command).exists():
+        hint = "it is in the folder of flowproof's own Python: activate that environment"
     elif command == "python" and shutil.which("python3", path=launch.env.get("PATH")):
         hint = "`python3` is there"
     searched = launch.env.get("PATH") or os.defpath

@@ -5,7 +5,8 @@ A verdict that is not green ends the task as failed, so that nothing after it wr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from flowproof.checks.interface import Evidence
 from flowproof.checks.registry import check_all
@@ -17,8 +18,9 @@ from flowproof.flow.judge import Judgement, judge
 from flowproof.flow.resolve_env import Prepared
 from flowproof.flow.trajectory import trajectory_of
 from flowproof.model.agent_exit import AgentExit
-from flowproof.model.outcome import AssertionResult
+from flowproof.model.outcome import AssertionResult, Failed, Passed, Uncertifiable, Unjudged
 from flowproof.model.trajectory import Trajectory
+from flowproof.model.visible import compact
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,30 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
     trajectory = trajectory_of(lanes.turns)
     evidence = Evidence(trajectory, strict=job.spec.strict, line=job.spec.position.line)
     results = check_all(prepared.assertions, evidence)
+    if lanes.divergence is not None or lanes.problems:
+        results = tuple(map(_as_far_as_it_went, results))
     judgement = judge(job.spec.agent, job.phase, ended, lanes, results, strict=job.strict)
-    warnings = guard_warnings(prepared.assertions, trajectory)
+    warnings = (*guard_warnings(prepared.assertions, trajectory), *_refusals(job, lanes))
     checked = Checked(judgement, results, trajectory, warnings)
     if not judgement.verdict.green:
         raise NotGreen(checked)
     return checked
+
+
+def _as_far_as_it_went(result: AssertionResult) -> AssertionResult:
+    """What an assertion says of a run that broke off: a call that was made was made, and all
+    else is open."""
+    guard = result.source.startswith("assert_no_tool_call")
+    shown = Failed if guard else Passed
+    if isinstance(result.outcome, shown | Unjudged | Uncertifiable):
+        return result
+    return replace(result, outcome=Unjudged("the run broke off before this could be shown"))
+
+
+def _refusals(job: FlowJob, lanes: Lanes) -> Iterator[str]:
+    if job.phase == "record":
+        for number, turn in enumerate(lanes.turns, 1):
+            response = turn.response
+            if response.status >= 400:
+                said = response.text if response.text is not None else compact(response.body)
+                yield f"turn {number} was answered with status {response.status}: {said[:300]}"

@@ -87,6 +87,8 @@ def _findings(
         yield _author(f"the upstream refused the credentials: {lanes.refused_key}")
     for problem in lanes.problems:
         yield Finding(Verdict.ERROR, ExitCode.WORLD_ERROR, problem)
+    if lanes.refused_key or lanes.problems:
+        return
     if lanes.traffic.requests == 0:
         yield _fault(_no_requests(phase, ended, lanes))
     elif lanes.unconsumed:

@@ -77,7 +77,7 @@ def report(job: FlowJob, ends: Ends, started: str, *, debug: bool) -> FlowRecord
         trace=_trace_digest(job, judgement),
         assertions=judged.results if judged else (),
         divergence=lanes.divergence if isinstance(lanes, Lanes) else None,
-        warnings=_warnings(prepared, trace, lanes, judged),
+        warnings=_warnings(prepared, trace, judged),
         traffic=lanes.traffic if isinstance(lanes, Lanes) else ModelTraffic(),
         agent=ended if isinstance(ended, AgentExit) else None,
         trajectory=judged.trajectory if judged else Trajectory(()),
@@ -85,21 +85,13 @@ def report(job: FlowJob, ends: Ends, started: str, *, debug: bool) -> FlowRecord
     )
 
 
-def _warnings(
-    prepared: object, trace: object, lanes: object, judged: Checked | None
-) -> tuple[str, ...]:
+def _warnings(prepared: object, trace: object, judged: Checked | None) -> tuple[str, ...]:
     """What deserves a look although it decides nothing, in the order in which it came up."""
     found = list(prepared.warnings) if isinstance(prepared, Prepared) else []
     if isinstance(trace, Trace) and trace.pins == "legacy":
         found.append(
             "this trace was recorded by flowproof 0.23 and pins only model, tool names, roles, "
             "texts and tool calls; record it again to pin the whole request"
-        )
-    if isinstance(lanes, Lanes) and (dropped := lanes.traffic.retries_dropped):
-        failures = "1 transient failure" if dropped == 1 else f"{dropped} transient failures"
-        found.append(
-            f"{failures} of the upstream, retried with success by the agent, left out of the "
-            "recording (agent.keep_retries keeps them)"
         )
     return (*found, *(judged.warnings if judged else ()))
 

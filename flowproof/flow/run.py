@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -51,7 +52,7 @@ async def run_flow(job: FlowJob, world: World) -> FlowRecord:
         duration=world.clock.monotonic() - begun,
         tasks=tuple(
             TaskRecord(id, end.state, end.started, end.duration, end.cause)
-            for id, end in result.ends.items()
+            for id, end in sorted(result.ends.items(), key=_start)
         ),
     )
 
@@ -151,6 +152,11 @@ class _Tasks:
         from flowproof.flow.report import Ends, report
 
         return report(self._job, Ends(self._ends), self._started, debug=self._world.debug)
+
+
+def _start(task: tuple[str, TaskEnd]) -> float:
+    started = task[1].started
+    return math.inf if started is None else started
 
 
 def _value(context: TaskContext, task: str, kind: type[T]) -> T:

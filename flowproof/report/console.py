@@ -102,13 +102,14 @@ def flow_detail(flow: FlowRecord, style: Style = PLAIN, *, verbose: bool = False
     lines: list[str] = []
     if not flow.verdict.green:
         lines += _block(flow.reason)
-        lines += _assertions(flow, style)
         if flow.divergence is not None:
             lines += _divergence(flow.divergence, flow.reason, style)
+        lines += _assertions(flow, style)
     elif flow.verdict is Verdict.FLAKY:
         lines += _block(flow.reason)
     if flow.agent is not None and (verbose or not flow.verdict.green):
-        lines += _agent(flow.agent, style)
+        lines += _agent(flow.agent, flow.reason, style)
+    lines += _recording(flow)
     lines += [f"{style.tone('warning:', 'warn')} {one_line(text)}" for text in flow.warnings]
     if lines:
         lines += [f"{style.bold('hint:')} {one_line(hint)}" for hint in hints(flow)]
@@ -159,8 +160,21 @@ def _divergence(found: Divergence, reason: str, style: Style) -> list[str]:
     return lines
 
 
-def _agent(agent: AgentExit, style: Style) -> list[str]:
-    lines = [style.faint(f"the agent {one_line(agent_end(agent))}")]
+def _recording(flow: FlowRecord) -> list[str]:
+    """What a recording left on disk."""
+    if flow.phase != "record" or flow.verdict is Verdict.SKIPPED:
+        return []
+    dropped = flow.traffic.retries_dropped
+    retries = f"; {dropped} failed and retried requests left out" if dropped else ""
+    if flow.trace is None:
+        return [f"no trace was written; an earlier one is as it was{retries}"]
+    turns = "1 turn" if flow.traffic.recorded == 1 else f"{flow.traffic.recorded} turns"
+    return [f"wrote {one_line(flow.trace.path)} ({turns}){retries}"]
+
+
+def _agent(agent: AgentExit, reason: str, style: Style) -> list[str]:
+    end = f"the agent {one_line(agent_end(agent))}"
+    lines = [] if end in reason or (agent.error and agent.error in reason) else [style.faint(end)]
     for name, captured in (("stdout", agent.stdout), ("stderr", agent.stderr)):
         if captured.tail.strip():
             lines += [style.faint(f"its {name} ends:"), *_block(captured.tail, "  | ")]

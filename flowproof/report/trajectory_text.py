@@ -13,10 +13,14 @@ _BODY = 4000
 
 def trajectory_text(trajectory: Trajectory) -> str:
     """Every turn with what its request adds to an earlier one, and its answer."""
-    return "\n\n".join("\n".join(_turn(turn)) for turn in trajectory.turns)
+    turns = trajectory.turns
+    bases = [None if turn.base is None else turns[turn.base - 1] for turn in turns]
+    return "\n\n".join(
+        "\n".join(_turn(turn, base)) for turn, base in zip(turns, bases, strict=True)
+    )
 
 
-def _turn(turn: TurnView) -> Iterator[str]:
+def _turn(turn: TurnView, base: TurnView | None) -> Iterator[str]:
     facts = [turn.dialect]
     if turn.model:
         facts.append(one_line(turn.model, 80))
@@ -30,8 +34,11 @@ def _turn(turn: TurnView) -> Iterator[str]:
     if turn.base is not None:
         messages = "1 message" if turn.kept == 1 else f"{turn.kept} messages"
         yield f"  continues turn {turn.base} after {messages}"
-    elif turn.tools:
-        yield f"  offers {', '.join(one_line(name, 60) for name in turn.tools)}"
+    offered = turn.tools if base is None else [t for t in turn.tools if t not in base.tools]
+    withdrawn = [] if base is None else [t for t in base.tools if t not in turn.tools]
+    for verb, names in (("offers", offered), ("no longer offers", withdrawn)):
+        if names:
+            yield f"  {verb} {', '.join(one_line(name, 60) for name in names)}"
     for message in (*turn.added, *turn.answers):
         yield from _message(message)
 

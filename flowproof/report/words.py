@@ -176,6 +176,8 @@ def hints(flow: FlowRecord) -> tuple[str, ...]:
     """What to do next about a flow that is not green."""
     found = []
     if flow.divergence is not None:
+        if flow.divergence.kind.startswith("tool result"):
+            found.append("if this value is new in every run, give the tool a result under `tools:`")
         found.append(f"if this change is meant, record it again: flowproof record {flow.path}")
     if flow.traffic.unserved:
         requests = ", ".join(

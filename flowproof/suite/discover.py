@@ -24,7 +24,7 @@ def discover(paths: Iterable[Path]) -> tuple[Path, ...]:
         if path.is_dir():
             found |= dict.fromkeys(sorted(_under(path.absolute(), set())))
         elif not path.exists():
-            raise UsageError(f"{path}: no such file or folder")
+            raise UsageError(f"{path}: no such file or folder{_near(path)}")
         elif not path.name.endswith(SUFFIX):
             raise UsageError(f"{path}: a flow's file name ends in {SUFFIX}")
         else:
@@ -45,3 +45,14 @@ def _under(folder: Path, entered: set[Path]) -> Iterator[Path]:
                 yield from _under(Path(entry.path), entered)
             elif entry.name.endswith(SUFFIX) and entry.is_file():
                 yield Path(entry.path)
+
+
+def _near(path: Path) -> str:
+    from difflib import get_close_matches
+
+    try:
+        beside = [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return ""
+    near = get_close_matches(path.name, beside, n=1)
+    return f"; did you mean {path.with_name(near[0])}?" if near else ""

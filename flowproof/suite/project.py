@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from flowproof.errors import CapabilityError
+from flowproof.errors import CapabilityError, UsageError
 from flowproof.flow.job import FlowJob, relative
-from flowproof.model.flow_spec import SuiteSpec
+from flowproof.model.flow_spec import FlowSpec, SuiteSpec
 from flowproof.model.phase import Phase
 from flowproof.spec.flow import load_flow
 from flowproof.spec.suite import load_suite, nearest_suite
 from flowproof.trace.file import find_trace, trace_path
+from flowproof.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Project:
 
         :raises SpecError: if its suite.yaml cannot be used.
         :raises CapabilityError: if it declares what this version cannot run.
+        :raises UsageError: if it needs a newer flowproof.
         """
         path = nearest_suite(folder)
         if path is None:
@@ -54,6 +58,11 @@ class Project:
                 for one in suite.unsupported
             ]
             raise CapabilityError("\n".join(lines))
+        if suite.min_version and _numbers(suite.min_version) > _numbers(__version__):
+            raise UsageError(
+                f"{relative(path, self.here)}: this suite needs flowproof {suite.min_version} or "
+                f"newer, and this is {__version__}"
+            )
         return suite
 
     def job(self, spec_path: Path) -> FlowJob:
@@ -68,8 +77,9 @@ class Project:
             trace = self.here / options.trace
         else:
             trace = (find_trace if options.phase == "replay" else trace_path)(spec_path)
+        spec = load_flow(spec_path, shown=relative(spec_path, self.here))
         return FlowJob(
-            spec=load_flow(spec_path, shown=relative(spec_path, self.here)),
+            spec=_in_suite(spec, suite) if suite else spec,
             spec_path=spec_path,
             trace_path=trace,
             folder=self.here,
@@ -78,3 +88,30 @@ class Project:
             suite_env=suite.env if suite else {},
             strict=options.strict or bool(suite and suite.strict),
         )
+
+
+def _in_suite(spec: FlowSpec, suite: SuiteSpec) -> FlowSpec:
+    """A flow with what its suite says of every flow: more tags, and a bound on its time."""
+    limit = spec.agent.timeout if suite.timeout is None else suite.timeout
+    return replace(
+        spec,
+        agent=replace(spec.agent, timeout=min(spec.agent.timeout, limit)),
+        tags=tuple(dict.fromkeys((*spec.tags, *suite.tags))),
+    )
+
+
+def ordered(specs: Sequence[Path], suite: SuiteSpec | None) -> tuple[Path, ...]:
+    """The flows that the suite's `order` names first, in that order, then the rest as given.
+
+    :raises UsageError: if it names a file that is not there.
+    """
+    if suite is None:
+        return tuple(specs)
+    first = [Path(suite.folder, path) for path in suite.order]
+    if missing := [str(path) for path in first if not path.exists()]:
+        raise UsageError(f"suite {suite.name}: `order` names what is not there: {missing[0]}")
+    return (*(path for path in first if path in specs), *(s for s in specs if s not in first))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from flowproof.errors import CapabilityError, ExitCode, FlowproofError, TraceMissing
 from flowproof.flow.job import FlowJob, relative
+from flowproof.model.flow_spec import FlowSpec
 from flowproof.model.outcome import Verdict
 from flowproof.model.phase import Phase
 from flowproof.model.run_record import FlowRecord, RunRecord, combined_exit_code
@@ -78,8 +79,25 @@ def untraced(job: FlowJob, project: Project) -> FlowRecord:
     verdict, code = Verdict.SKIPPED, ExitCode.PASSED
     if job.strict:
         verdict, code = Verdict.ERROR, missing.exit_code
-    record = _unrun(job.spec_path, project, verdict, code, str(missing))
-    spec = job.spec
+    return _named(_unrun(job.spec_path, project, verdict, code, str(missing)), job.spec)
+
+
+def cut_off(spec: Path, project: Project, *, running: bool) -> FlowRecord:
+    """A flow that an interrupt ended, or kept from beginning."""
+    verdict, code = Verdict.SKIPPED, ExitCode.PASSED
+    reason = "the run was interrupted before it began"
+    if running:
+        verdict, code = Verdict.ERROR, ExitCode.INTERRUPTED
+        reason = "interrupted while it ran"
+    record = _unrun(spec, project, verdict, code, reason)
+    try:
+        return _named(record, project.job(spec).spec)
+    except FlowproofError:
+        return record
+
+
+def _named(record: FlowRecord, spec: FlowSpec) -> FlowRecord:
+    """With what the spec says of the flow, whose path alone was known."""
     return dataclasses.replace(
         record,
         name=spec.name,
@@ -88,15 +106,6 @@ def untraced(job: FlowJob, project: Project) -> FlowRecord:
         control=spec.control,
         description=spec.description or "",
     )
-
-
-def cut_off(spec: Path, project: Project, *, running: bool) -> FlowRecord:
-    """A flow that an interrupt ended, or kept from beginning."""
-    if running:
-        code = ExitCode.INTERRUPTED
-        return _unrun(spec, project, Verdict.ERROR, code, "interrupted while it ran")
-    reason = "the run was interrupted before it began"
-    return _unrun(spec, project, Verdict.SKIPPED, ExitCode.PASSED, reason)
 
 
 def _unrun(

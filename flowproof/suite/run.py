@@ -14,7 +14,6 @@ from flowproof.errors import FlowproofError
 from flowproof.flow.job import World
 from flowproof.flow.run import run_flow
 from flowproof.model.clock import utc_text
-from flowproof.model.flow_spec import FlowSpec
 from flowproof.suite.project import Project
 
 if TYPE_CHECKING:

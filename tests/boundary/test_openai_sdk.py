@@ -109,7 +109,7 @@ def test_an_unserved_path_is_asked_for_once() -> None:
     with replaying([]) as replay:
         with (
             client(replay.url) as api,
-            pytest.raises(openai.NotFoundError, match="serves no model"),
+            pytest.raises(openai.NotFoundError, match="serves no"),
         ):
             api.embeddings.create(model="m", input="x", encoding_format="float")
         (seen,) = replay.intake.unserved.seen()
@@ -148,13 +148,16 @@ def test_the_first_chunk_arrives_before_the_upstream_sends_the_last() -> None:
         *map(up.chunk, frames[2:]),
         up.LAST_CHUNK,
     ]
-    with FakeUpstream(up.scripted(script)) as upstream, recording(upstream.url) as boundary:
-        with client(boundary.url) as api:
-            stream = api.chat.completions.create(model="m", messages=HELLO, stream=True)
-            texts = [next(stream).choices[0].delta.content for _ in range(2)]
-            assert texts == ["", "Hell"]
-            seen.set()
-            texts += [chunk.choices[0].delta.content for chunk in stream]
+    with (
+        FakeUpstream(up.scripted(script)) as upstream,
+        recording(upstream.url) as boundary,
+        client(boundary.url) as api,
+    ):
+        stream = api.chat.completions.create(model="m", messages=HELLO, stream=True)
+        texts = [next(stream).choices[0].delta.content for _ in range(2)]
+        assert texts == ["", "Hell"]
+        seen.set()
+        texts += [chunk.choices[0].delta.content for chunk in stream]
     assert "".join(text or "" for text in texts) == "Hello there"
 
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 from tests.e2e.project import Project
 
-USER_TEXT = ["messages", 1, "content", 0, "text"]
-CALL = ["messages", 2, "tool_calls", 0]
-FUNCTION = ["tools", 0, "function"]
-CITY = [*FUNCTION, "parameters", "properties", "city"]
+Place: TypeAlias = list[str | int]
+
+USER_TEXT: Place = ["messages", 1, "content", 0, "text"]
+CALL: Place = ["messages", 2, "tool_calls", 0]
+FUNCTION: Place = ["tools", 0, "function"]
+CITY: Place = [*FUNCTION, "parameters", "properties", "city"]
 
 
-def edit(at: list[str | int], **how: object) -> dict[str, Any]:
+def edit(at: Place, **how: object) -> dict[str, Any]:
     """A plan that edits every request, or one `turn`, at a place."""
     return {"edits": [{"at": at, **how}]}
 
 
-def late(at: list[str | int], **how: object) -> dict[str, Any]:
+def late(at: Place, **how: object) -> dict[str, Any]:
     return edit(at, turn=1, **how)
 
 

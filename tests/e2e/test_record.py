@@ -33,7 +33,7 @@ def test_a_retried_failure_is_dropped_and_told(plain: Project) -> None:
         env = {"FLOWPROOF_AGENT_UPSTREAM": upstream.url}
         told = plain.flowproof("record", "a.flow.yaml", plan=plan, env=env)
     assert told.code == 0
-    assert "1 transient failure" in told.stderr
+    assert "1 failed and retried request" in told.stderr
     assert plain.replay("a.flow.yaml", plan=[ASK]).flow["traffic"]["recorded"] == 1
 
 
@@ -42,7 +42,7 @@ def test_no_failure_is_told_where_there_was_none(plain: Project) -> None:
         env = {"FLOWPROOF_AGENT_UPSTREAM": upstream.url}
         told = plain.flowproof("record", "a.flow.yaml", plan=[ASK], env=env)
     assert told.code == 0
-    assert "transient" not in told.stderr
+    assert "retried" not in told.stderr
 
 
 def test_keep_retries_keeps_them(project: Project) -> None:

@@ -85,8 +85,9 @@ def ask(client: openai.OpenAI, arguments: dict[str, Any]) -> Any:
         return completion.choices[0].message
     if how == "chunks":
         state: ChatCompletionStreamState[None] = ChatCompletionStreamState()
-        options = {"stream_options": {"include_usage": True}} if PLAN.get("usage") else {}
-        for chunk in client.chat.completions.create(**arguments, **options, stream=True):
+        if PLAN.get("usage"):
+            arguments |= {"stream_options": {"include_usage": True}}
+        for chunk in client.chat.completions.create(**arguments, stream=True):
             state.handle_chunk(chunk)
         completion = state.get_final_completion()
         show(completion.model_dump(mode="json"))
@@ -124,8 +125,9 @@ def converse(client: openai.OpenAI) -> None:
             for call in message.tool_calls
         ]
         messages.append({"role": "assistant", "content": None, "tool_calls": calls})
-        for call in calls:
-            messages.append({"role": "tool", "tool_call_id": call["id"], "content": "4 degrees"})
+        messages += [
+            {"role": "tool", "tool_call_id": call["id"], "content": "4 degrees"} for call in calls
+        ]
     for _ in range(PLAN.get("more", 0)):
         ask(client, edited(request(messages), -1))
 
