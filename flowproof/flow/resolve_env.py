@@ -6,6 +6,7 @@ What it returns, `Prepared`, holds resolved values and lives only while the flow
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,9 +62,12 @@ def resolve_env(job: FlowJob, environ: Mapping[str, str]) -> Prepared:
 
     :raises CapabilityError: if the spec declares what this version cannot run.
     :raises UnsetVariable: if a variable has no value.
-    :raises UsageError: if the agent's working folder does not exist.
+    :raises UsageError: if the agent's working folder does not exist, or a recording could not
+        be written where it belongs.
     """
     _require_capable(job.spec)
+    if job.phase == "record":
+        _require_writable(job)
     suite_env = _suite_values(job.suite_env, environ)
     lookup = _lookup(suite_env, environ)
     agent = job.spec.agent
@@ -96,6 +100,14 @@ def _require_capable(spec: FlowSpec) -> None:
             for one in spec.unsupported
         ]
         raise CapabilityError("\n".join(lines))
+
+
+def _require_writable(job: FlowJob) -> None:
+    folder = job.trace_path.parent
+    if not folder.is_dir():
+        raise UsageError(f"{job.shown_trace} cannot be written: its folder does not exist")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{job.shown_trace} cannot be written: its folder may not be written to")
 
 
 def _suite_values(declared: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:

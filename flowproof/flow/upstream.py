@@ -5,6 +5,7 @@ Pure: environment in, endpoint out. A key is put into a header here and goes now
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -53,6 +54,10 @@ KEY_VARIABLES = (
 )
 
 
+# A host in any other spelling could be one name here and another one where it is connected to.
+_PLAIN_HOST = re.compile(r"[a-z0-9._:%-]+", re.ASCII)
+
+
 @dataclass(frozen=True, slots=True)
 class UpstreamChoice:
     """Where requests of one provider's dialects go.
@@ -98,17 +103,21 @@ def choose_upstream(provider: Provider, environ: Mapping[str, str]) -> UpstreamC
 def _checked_url(value: str, variable: str) -> str:
     try:
         parts = urlsplit(value)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname)
-        port_ok = parts.port is None or parts.port > 0
+        usable = parts.scheme in {"http", "https"} and parts.port != 0
+        host = parts.hostname or ""
     except ValueError:
-        usable = port_ok = False
-        parts = urlsplit("")
-    if not usable or not port_ok:
+        usable = False
+    if not usable or not host:
         raise UsageError(f"{variable} is not an http or https URL")
-    if parts.username or parts.password:
+    if "@" in parts.netloc:
         raise UsageError(f"{variable} holds credentials; put the key into {KEY_VARIABLE}")
     if parts.query or parts.fragment:
         raise UsageError(f"{variable} must be a base URL, without a query or fragment")
+    if not _PLAIN_HOST.fullmatch(host) or ("%" in host and ":" not in host):
+        raise UsageError(
+            f"{variable} names its host in letters beyond ASCII or with escapes; write it in "
+            "plain ASCII, an international name as `xn--…`"
+        )
     path = parts.path.rstrip("/")
     return f"{parts.scheme}://{parts.netloc}{path or '/v1'}"
 
@@ -119,7 +128,7 @@ def _key(
     names = [KEY_VARIABLE, *provider.key_variables]
     if explicit:
         names += ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"]
-    owner = next((p for p in PROVIDERS.values() if p.host == urlsplit(url).hostname), None)
+    owner = _owner(url)
     for name in names:
         value = environ.get(name, "").strip()
         if not value or (owner and name != KEY_VARIABLE and name not in owner.key_variables):
@@ -128,6 +137,13 @@ def _key(
             raise UsageError(f"{name} holds characters that no HTTP header can carry")
         return value, name
     return None, None
+
+
+def _owner(url: str) -> Provider | None:
+    """The provider whose public endpoint a URL is, also under a regional name such as
+    `eu.api.openai.com`, or with the final dot that DNS allows."""
+    host = f".{(urlsplit(url).hostname or '').rstrip('.')}"
+    return next((p for p in PROVIDERS.values() if host.endswith(f".{p.host}")), None)
 
 
 def authorization(choice: UpstreamChoice) -> dict[str, str]:

@@ -6,6 +6,7 @@ import platform
 import sys
 from pathlib import Path
 
+from flowproof.errors import WorldError
 from flowproof.flow.boundary import Lanes
 from flowproof.flow.job import FlowJob
 from flowproof.model.clock import Clock, utc_text
@@ -15,7 +16,10 @@ from flowproof.version import __version__
 
 
 def write_trace(job: FlowJob, lanes: Lanes, clock: Clock) -> Path:
-    """Write the trace, whole or not at all; its path."""
+    """Write the trace, whole or not at all; its path.
+
+    :raises WorldError: if the system does not let it be written.
+    """
     trace = Trace(
         flowproof=__version__,
         recorded=utc_text(clock.now()),
@@ -29,5 +33,8 @@ def write_trace(job: FlowJob, lanes: Lanes, clock: Clock) -> Path:
         mocks=recorded_mocks(job.spec.mocks),
         retries_dropped=lanes.traffic.retries_dropped,
     )
-    write_file(job.trace_path, trace)
+    try:
+        write_file(job.trace_path, trace)
+    except OSError as error:
+        raise WorldError(f"cannot write {job.shown_trace}: {error.strerror}") from error
     return job.trace_path

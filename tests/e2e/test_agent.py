@@ -50,7 +50,8 @@ def test_another_exit_status_may_be_expected(
 
 
 def test_a_timeout_ends_the_agent_and_fails_the_flow(project: Project) -> None:
-    recorded_flow(project, timeout=1.5)
+    recorded_flow(project)
+    project.write("a.flow.yaml", flow(PLAIN_AGENT, REPLY, agent={"timeout": 1.5}))
     plan = [ASK, {"do": "grandchild"}, {"do": "sleep", "seconds": 60}]
     ran = project.replay("a.flow.yaml", plan=plan)
     assert (ran.code, ran.flow["verdict"]) == (1, "fail")

@@ -6,9 +6,10 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ import pytest
 
 from tests.e2e.model import NEVER, model, saying
 from tests.e2e.project import Project
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the guard needs Linux")
 
 ASK = {"do": "ask", "say": "hello"}
 READY = {"do": "touch", "file": "ready"}
@@ -153,8 +156,10 @@ def test_a_second_interrupt_does_not_wait(project: Project, traced: Path) -> Non
     # An agent that ignores SIGTERM is given some time after the first.
     plan = [{"do": "ignore terminate"}, *BUSY]
     with running(project, "run", "a.flow.yaml", plan=plan) as process:
-        interrupt(process, signal.SIGINT)
-        time.sleep(0.3)
-        assert process.poll() is None
-        interrupt(process, signal.SIGINT)
-        assert process.wait(1.5) != 0
+        for _ in range(50):
+            interrupt(process, signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.2)
+                break
+        # Ended by the signal, and not by itself with 130 once the agent had used its time.
+        assert process.wait(5) == -signal.SIGINT

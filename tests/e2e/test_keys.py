@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -53,8 +54,10 @@ def test_the_key_goes_to_the_upstream_alone(project: Project, variable: str) -> 
         assert seen["env"]["GATEWAY_HEADER"] == f"Bearer {PLACEHOLDER_KEY}"
         assert "FLOWPROOF_AGENT_KEY" not in seen["env"] or variable == "FLOWPROOF_AGENT_KEY"
         assert seen["env"]["OPENAI_API_KEY"] == PLACEHOLDER_KEY
-        assert "plain_agent" in seen["self/cmdline"]
-        assert "guard" in seen["parent/cmdline"]
+        if sys.platform == "linux":
+            # What was looked at is what is meant.
+            assert "plain_agent" in seen["self/cmdline"]
+            assert "guard" in seen["parent/cmdline"]
 
 
 def test_a_key_named_in_agent_env_is_a_placeholder_there(project: Project) -> None:

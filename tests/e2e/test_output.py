@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from flowproof.report.run_json import load
+from flowproof.report.words import counts_line
 from tests.e2e.project import PLAIN_AGENT, Project, flow
 
 ASK = {"do": "ask", "say": "hello"}
@@ -98,6 +99,7 @@ def test_the_reports_of_a_suite_agree(mixed: Project) -> None:
     for one in ran.record["flows"]:
         assert one["path"] in page
     assert "A &lt;good&gt; &amp; &#34;quoted&#34; ✓ name" in page
+    assert counts_line(load(ran.stdout)) in page
     # The page asks nobody for anything.
     assert 'src="http' not in page
     assert "<link" not in page

@@ -9,8 +9,10 @@ import pytest
 
 from tests.e2e.model import NEVER, Answer, failing, model, saying
 from tests.e2e.project import PLAIN_AGENT, PLAIN_PLAN, Project, flow
+from tests.support.upstream import FakeUpstream, Reset, answer, scripted
 
 ASK = {"do": "ask", "say": "hello"}
+LAUNCHED = [{"do": "touch", "file": "launched"}, ASK]
 KEY = "sk-marker-0123456789"
 
 
@@ -69,6 +71,18 @@ def test_an_unreachable_upstream_is_named(plain: Project) -> None:
     assert leftovers(plain.folder) == []
 
 
+def test_a_dropped_connection_is_an_error_unless_it_was_retried(plain: Project) -> None:
+    hello = answer(saying("Hello.").body)
+    with FakeUpstream(scripted([Reset()], [Reset()], hello)) as upstream:
+        ran = plain.record("a.flow.yaml", upstream.url, plan=[ASK])
+        assert (ran.code, ran.flow["verdict"]) == (4, "error")
+        assert "model request 1 has no answer" in ran.flow["reason"]
+        assert leftovers(plain.folder) == []
+        ran = plain.record("a.flow.yaml", upstream.url, plan=[ASK, {"do": "ask"}])
+    assert (ran.code, ran.flow["traffic"]["retries_dropped"]) == (0, 1)
+    assert [line["status"] for line in ran.said()] == [502, 200]
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_is_named_by_its_variable(plain: Project, status: int) -> None:
     with model(failing(status)) as upstream:
@@ -98,11 +112,24 @@ def test_a_failing_assertion_leaves_the_previous_trace_as_it_was(plain: Project)
 
 
 def test_no_upstream_named_ends_before_the_launch(plain: Project) -> None:
-    ran = plain.flowproof("record", "a.flow.yaml", "--json", plan=[{"do": "touch", "file": "ran"}])
+    ran = plain.flowproof("record", "a.flow.yaml", "--json", plan=LAUNCHED)
     assert ran.code == 2
     for name in ("FLOWPROOF_AGENT_UPSTREAM", "OPENAI_BASE_URL", "OPENAI_API_KEY"):
         assert name in ran.flow["reason"]
-    assert not (plain.folder / "ran").exists()
+    assert not (plain.folder / "launched").exists()
+
+
+def test_a_trace_may_live_elsewhere(plain: Project) -> None:
+    with model(saying("Hello.")) as upstream:
+        env = {"FLOWPROOF_AGENT_UPSTREAM": upstream.url}
+        record = ("record", "a.flow.yaml", "--out")
+        lost = plain.flowproof(*record, "no/such/x.json", plan=LAUNCHED, env=env)
+        assert (lost.code, upstream.received) == (2, [])
+        assert "no/such/x.json cannot be written: its folder does not exist" in lost.stderr
+        assert not (plain.folder / "launched").exists()
+        assert plain.flowproof(*record, "x.json", plan=[ASK], env=env).code == 0
+    assert not plain.trace("a.flow.yaml").exists()
+    assert plain.flowproof("run", "a.flow.yaml", "--trace", "x.json", plan=[ASK]).code == 0
 
 
 @pytest.mark.parametrize(
