@@ -5,15 +5,23 @@ Sans-I/O: `replaying_proxy` asks it, `divergence` explains what it does not have
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from flowproof.boundary.divergence import Candidate, diagnose
 from flowproof.dialects.interface import Dialect
-from flowproof.model.fingerprint import Fingerprints, fingerprint
+from flowproof.model.equality import Equality
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.outcome import Divergence
 from flowproof.model.turn import Operation, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A recorded turn that answers a request; `last` if no equal one is left after it."""
+
+    turn: Turn
+    last: bool
 
 
 class Cassette:
@@ -33,11 +41,8 @@ class Cassette:
         self._turns = tuple(turns)
         self._dialects = dialects
         self._view = view
-        fingerprints = Fingerprints()
-        self._places: dict[tuple[Operation, bytes], deque[int]] = defaultdict(deque)
         self._pinned = tuple(view(turn.request) for turn in self._turns)
-        for index, (turn, pinned) in enumerate(zip(self._turns, self._pinned, strict=True)):
-            self._places[turn.operation, fingerprints.of(pinned)].append(index)
+        self._equality = Equality()
         # Mutable, touched only by `take` and `refuse`: what this run has used and asked for.
         self._consumed: dict[int, None] = {}
         self._requests = 0
@@ -63,7 +68,7 @@ class Cassette:
         """The numbers (from 1) of the turns that nobody asked for."""
         return tuple(i + 1 for i in range(len(self._turns)) if i not in self._consumed)
 
-    def take(self, operation: Operation, pinned: JsonObject) -> Turn | Divergence:
+    def take(self, operation: Operation, pinned: JsonObject) -> Taken | Divergence:
         """The turn that answers a request, or why there is none.
 
         After the first divergence every request gets that one again: what follows a divergence
@@ -73,16 +78,23 @@ class Cassette:
         if self._divergence is not None:
             return self._divergence
         viewed = self._view(pinned)
-        places = self._places.get((operation, fingerprint(viewed)))
-        if places:
-            index = places.popleft()
+        equal = self._equal(operation, viewed)
+        index = next(equal, None)
+        if index is not None:
             self._consumed[index] = None
-            return self._turns[index]
+            return Taken(self._turns[index], last=next(equal, None) is None)
         candidates = [
             Candidate(index + 1, turn.operation, self._pinned[index], index in self._consumed)
             for index, turn in enumerate(self._turns)
         ]
         return self.refuse(diagnose(operation, viewed, self._requests, candidates, self._dialects))
+
+    def _equal(self, operation: Operation, viewed: JsonValue) -> Iterator[int]:
+        for index, turn in enumerate(self._turns):
+            if index in self._consumed or turn.operation != operation:
+                continue
+            if self._equality.same(self._pinned[index], viewed):
+                yield index
 
     def refuse(self, divergence: Divergence) -> Divergence:
         """Fail the run with this divergence, unless an earlier one already did."""

@@ -69,25 +69,22 @@ class _BadRequest(Exception):
     """A request that no handler can be given; the message goes to the client."""
 
 
-async def serve(listener: socket.socket, handler: Handler, *, max_body: int) -> None:
+async def serve(
+    listener: socket.socket, handler: Handler, *, max_body: int, failures: list[Exception]
+) -> None:
     """Answer connections until cancelled; bodies over `max_body` bytes have a fault of 413.
 
-    An exception of a handler is answered with 500 and does not disturb other connections; it is
-    raised when this ends, so that a flow whose boundary failed never looks well.
+    An exception of a handler is answered with 500 and does not disturb other connections. It is
+    added to `failures`, for the caller to see to it that such a flow never looks well.
     """
-    failures: list[Exception] = []
-    try:
-        async with (
-            await anyio.abc.SocketListener.from_socket(listener) as streams,
-            anyio.create_task_group() as group,
-        ):
-            await streams.serve(
-                lambda stream: _Connection(stream, handler, max_body, failures).run(),
-                task_group=group,
-            )
-    finally:
-        if failures:
-            raise ExceptionGroup("requests could not be handled", failures)
+    async with (
+        await anyio.abc.SocketListener.from_socket(listener) as streams,
+        anyio.create_task_group() as group,
+    ):
+        await streams.serve(
+            lambda stream: _Connection(stream, handler, max_body, failures).run(),
+            task_group=group,
+        )
 
 
 class _Connection:

@@ -43,6 +43,10 @@ class MockResults:
         # Mutable: which result each call got, in the order in which calls were first seen.
         self._given: dict[str, dict[tuple[str | None, int], int]] = defaultdict(dict)
 
+    def __bool__(self) -> bool:
+        """Whether any tool has a result."""
+        return any(mocked.results for mocked in self._tools.values())
+
     def __call__(self, tool: str, call_id: str | None, occurrence: int) -> str | None:
         """The text for one call, None where the tool is not mocked.
 

@@ -16,7 +16,7 @@ from flowproof.model.jsonvalue import JsonError, JsonObject, parse, write
 from flowproof.model.turn import Operation
 
 REFUSAL_CODE = "flowproof_divergence"
-_NO_RETRY = ("x-should-retry", "false")
+NO_RETRY = ("x-should-retry", "false")
 _JSON = ("content-type", "application/json")
 
 
@@ -65,6 +65,8 @@ class Intake:
         if not isinstance(body, dict):
             return Unreadable(dialect, "request body", "the request body is not a JSON object")
         asked = dialect.asked(body)
+        if not self._mocks:
+            return ModelCall(dialect, operation, asked, asked.pinned, ())
         try:
             pinned, mocked = dialect.substitute(asked.pinned, self._mocks)
         except ResultsExhausted as error:
@@ -76,11 +78,11 @@ async def refuse(dialect: Dialect, reply: Reply, message: str, status: int = 400
     """Answer so that the client fails at once: a status that SDKs do not retry (400, 413, 415),
     and the diagnosis where their error messages show it."""
     body = dialect.error(status, message, REFUSAL_CODE)
-    await reply.send(status, [_JSON, _NO_RETRY], write(body).encode())
+    await reply.send(status, [_JSON, NO_RETRY], write(body).encode())
 
 
 async def refuse_unserved(reply: Reply, request: Request) -> None:
     """Answer a request that no dialect serves."""
     message = f"flowproof serves no model API at {request.method} {request.path}"
     body = by_name("openai.chat").error(404, message, "flowproof_unserved")
-    await reply.send(404, [_JSON, _NO_RETRY], write(body).encode())
+    await reply.send(404, [_JSON, NO_RETRY], write(body).encode())

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from flowproof.model.fingerprint import Fingerprints
 from flowproof.model.jsonvalue import JsonObject, JsonValue, same
 from flowproof.model.turn import Operation, Response, Turn
 
@@ -89,15 +88,8 @@ class Recording:
         turns: list[Turn] = []
         problems: list[str] = []
         dropped = 0
-        keys = self._keys()
-        succeeded = {
-            key: exchange.number
-            for exchange, key in zip(self.exchanges, keys, strict=True)
-            if exchange.succeeded
-        }
-        for exchange, key in zip(self.exchanges, keys, strict=True):
-            later = succeeded.get(key, 0) > exchange.number
-            if exchange.transient and later and not (keep_retries and exchange.response):
+        for exchange in self.exchanges:
+            if exchange.transient and self._retried(exchange, keep_retries=keep_retries):
                 dropped += 1
             elif exchange.response is None:
                 reason = exchange.failure or "it was still unanswered when the agent ended"
@@ -106,9 +98,16 @@ class Recording:
                 turns.append(_turn(exchange, exchange.response))
         return Recorded(tuple(turns), dropped, tuple(problems))
 
-    def _keys(self) -> list[tuple[Operation, bytes]]:
-        fingerprints = Fingerprints()
-        return [(e.operation, fingerprints.of(e.request)) for e in self.exchanges]
+    def _retried(self, failed: Exchange, *, keep_retries: bool) -> bool:
+        """Whether a failure is left out because an equal request succeeded after it."""
+        if keep_retries and failed.response is not None:
+            return False
+        return any(
+            later.succeeded
+            and later.operation == failed.operation
+            and same(later.request, failed.request)
+            for later in self.exchanges[failed.number :]
+        )
 
 
 def _turn(exchange: Exchange, response: Response) -> Turn:

@@ -33,6 +33,7 @@ class RecordingProxy:
         self._recording = recording
         self._upstream = upstream
         # Mutable: the first request that no recording can hold.
+        self.refused = 0
         self.rejected: Divergence | None = None
         # Mutable: replaced each time a request has ended, so that `settled` looks again.
         self._ended = anyio.Event()
@@ -50,6 +51,7 @@ class RecordingProxy:
             return
         if isinstance(call, Unreadable):
             number = len(self._recording.exchanges) + 1
+            self.refused += 1
             self.rejected = self.rejected or Divergence(call.kind, call.message, number)
             message = f"flowproof: cannot record: {call.message}"
             await refuse(call.dialect, reply, message, call.status)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flowproof.boundary.cassette import Cassette
+from flowproof.boundary.cassette import Cassette, Taken
 from flowproof.boundary.http1 import Reply, Request
 from flowproof.boundary.model_proxy import (
+    NO_RETRY,
     Intake,
     ModelCall,
     Unreadable,
@@ -44,15 +45,20 @@ class ReplayingProxy:
         if isinstance(taken, Divergence):
             await refuse(call.dialect, reply, f"flowproof: replay diverged: {taken}")
         else:
-            await _serve(call, taken.response, reply)
+            await _serve(call, taken, reply)
 
 
-async def _serve(call: ModelCall, response: Response, reply: Reply) -> None:
+async def _serve(call: ModelCall, taken: Taken, reply: Reply) -> None:
+    response = taken.turn.response
     frames = _frames(call, response)
     if frames is None:
         text = response.text
         body = write(response.body).encode() if text is None else to_bytes(text)
-        await reply.send(response.status, [("content-type", response.content_type)], body)
+        headers = [("content-type", response.content_type)]
+        if response.status >= 400 and taken.last:
+            # Nobody tried again when this was recorded, whatever told the client not to.
+            headers.append(NO_RETRY)
+        await reply.send(response.status, headers, body)
         return
     headers = [("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache")]
     await reply.start(response.status, headers)

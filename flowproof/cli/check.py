@@ -52,7 +52,8 @@ def command(paths: tuple[Path, ...], output: Output) -> int:
             say(str(problem))
         files = len(specs) + len(suites)
         if not output.quiet or problems:
-            say(f"{files} file{'s' * (files != 1)} checked, {len(problems) or 'no'} problems")
+            found = f"{len(problems) or 'no'} problem{'s' * (len(problems) != 1)}"
+            say(f"{files} file{'s' * (files != 1)} checked, {found}")
     if problems:
         return int(ExitCode.AUTHOR_ERROR)
     return int(ExitCode.PASSED if specs else ExitCode.NOTHING_RAN)

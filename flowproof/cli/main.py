@@ -73,6 +73,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line; the exit code of the process."""
     try:
         outcome = cli.main(list(arguments), prog_name="flowproof", standalone_mode=False)
+        # At exit it would be too late to answer for a reader that has left.
+        sys.stdout.flush()
         return int(outcome) if isinstance(outcome, int) else int(ExitCode.PASSED)
     except click.exceptions.Exit as error:
         return error.exit_code
@@ -106,12 +108,14 @@ def _tell(error: FlowproofError, arguments: Sequence[str]) -> None:
 
 
 def _internal(error: Exception, arguments: Sequence[str]) -> int:
-    if "--debug" in arguments:
-        raise error
     message = f"internal error: {type(error).__name__}: {error}"
     if "--json" in arguments:
         _print_json(message, ExitCode.INTERNAL)
-    else:
+    if "--debug" in arguments:
+        import traceback
+
+        click.echo("".join(traceback.format_exception(error)), err=True)
+    elif "--json" not in arguments:
         click.echo(f"{message}\nThis is a fault of flowproof; --debug shows where.", err=True)
     return int(ExitCode.INTERNAL)
 

@@ -1,11 +1,13 @@
 """The environment an agent is started with: ours without real keys, plus where the proxy is.
 
-Pure: mappings in, a mapping out.
+Pure: mappings in, a mapping out. Counterpart: `resolve_env`, which takes real keys out of all
+else that an agent is given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from flowproof.flow.upstream import KEY_VARIABLES, UPSTREAM_VARIABLE
@@ -19,6 +21,8 @@ _WITHOUT_VERSION = ("ANTHROPIC_BASE_URL",)
 _ALWAYS_KEYED = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 _OWN = frozenset({UPSTREAM_VARIABLE, "FLOWPROOF_AGENT_KEY"})
 _LOOPBACK = ("127.0.0.1", "localhost")
+_SHORTEST_KEY = 8
+"""Characters. A shorter value is no key, and may be part of any text by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +48,9 @@ def agent_environment(
 
     A variable that holds a real key, under whatever name, holds a placeholder instead.
     """
-    real_keys = {
-        inherited[name] for name in KEY_VARIABLES if len(inherited.get(name, "").strip()) >= 8
-    }
+    without_keys = key_remover(inherited)
     environment = {
-        name: _without_keys(value, real_keys)
-        for name, value in inherited.items()
-        if name not in _OWN
+        name: without_keys(value) for name, value in inherited.items() if name not in _OWN
     }
     for name in KEY_VARIABLES:
         if name in environment:
@@ -65,10 +65,19 @@ def agent_environment(
     return environment | dict(declared)
 
 
-def _without_keys(value: str, keys: Iterable[str]) -> str:
-    for key in keys:
-        value = value.replace(key, PLACEHOLDER_KEY)
-    return value
+def key_remover(*environments: Mapping[str, str]) -> Callable[[str], str]:
+    """A function that puts the placeholder into a text wherever a real key of these
+    environments stands in it, also a key that was set with its scheme, such as `Bearer KEY`."""
+    keys: set[str] = set()
+    for environment in environments:
+        for name in KEY_VARIABLES:
+            value = environment.get(name, "").strip()
+            keys |= {key for key in (value, *value.split()) if len(key) >= _SHORTEST_KEY}
+    if not keys:
+        return lambda text: text
+    # The longest first: a key may begin like another one.
+    found = re.compile("|".join(map(re.escape, sorted(keys, key=len, reverse=True))))
+    return lambda text: found.sub(PLACEHOLDER_KEY, text)
 
 
 def _with_loopback(hosts: str) -> str:

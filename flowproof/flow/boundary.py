@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import anyio
@@ -16,6 +16,7 @@ from flowproof.flow.agent_environment import Handles
 from flowproof.model.traffic import ModelTraffic
 
 if TYPE_CHECKING:
+    from flowproof.boundary.http1 import Handler
     from flowproof.model.outcome import Divergence
     from flowproof.model.turn import Turn
 
@@ -53,14 +54,38 @@ class ModelBoundary(Protocol):
         """What crossed it, once the agent has ended."""
 
 
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A loopback port that is held; connections wait until `serve` answers them."""
+
+    listener: socket.socket
+    handles: Handles
+    group: TaskGroup
+    failures: list[Exception] = field(default_factory=list)
+
+    async def serve(self, handler: Handler, max_body: int) -> None:
+        """Answer until the port is given back; bodies are bounded in bytes."""
+        from flowproof.boundary.http1 import serve
+
+        await serve(self.listener, handler, max_body=max_body, failures=self.failures)
+
+    def check(self) -> None:
+        """See that every request was handled.
+
+        :raises ExceptionGroup: if one made our own code fail.
+        """
+        if self.failures:
+            raise ExceptionGroup("requests could not be handled", self.failures)
+
+
 @contextlib.asynccontextmanager
-async def listening(port: int) -> AsyncIterator[tuple[socket.socket, Handles, TaskGroup]]:
-    """Hold a loopback port (0: any) while the context is open, and run tasks that end with it.
+async def listening(port: int) -> AsyncIterator[Port]:
+    """Hold a loopback port (0: any) while the context is open.
 
     :raises PortTaken: if the port is in use.
     """
     with contextlib.closing(bind_loopback(port)) as listener:
         address = f"http://{LOOPBACK}:{listener.getsockname()[1]}/v1"
         async with anyio.create_task_group() as group:
-            yield listener, Handles(proxy_url=address, mcp_urls={}), group
+            yield Port(listener, Handles(proxy_url=address, mcp_urls={}), group)
             group.cancel_scope.cancel()

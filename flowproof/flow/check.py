@@ -5,8 +5,9 @@ A verdict that is not green ends the task as failed, so that nothing after it wr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from flowproof.checks.interface import Evidence
 from flowproof.checks.registry import check_all
@@ -18,6 +19,7 @@ from flowproof.flow.judge import Judgement, judge
 from flowproof.flow.resolve_env import Prepared
 from flowproof.flow.trajectory import trajectory_of
 from flowproof.model.agent_exit import AgentExit
+from flowproof.model.flow_spec import Assertion, AssertNoToolCall, AssertToolCall, Times
 from flowproof.model.outcome import AssertionResult, Failed, Passed, Uncertifiable, Unjudged
 from flowproof.model.trajectory import Trajectory
 from flowproof.model.visible import compact
@@ -50,7 +52,7 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
     evidence = Evidence(trajectory, strict=job.spec.strict, line=job.spec.position.line)
     results = check_all(prepared.assertions, evidence)
     if lanes.divergence is not None or lanes.problems:
-        results = tuple(map(_as_far_as_it_went, results))
+        results = tuple(_as_far_as_it_went(prepared.assertions, results))
     judgement = judge(job.spec.agent, job.phase, ended, lanes, results, strict=job.strict)
     warnings = (*guard_warnings(prepared.assertions, trajectory), *_refusals(job, lanes))
     checked = Checked(judgement, results, trajectory, warnings)
@@ -59,14 +61,28 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
     return checked
 
 
-def _as_far_as_it_went(result: AssertionResult) -> AssertionResult:
-    """What an assertion says of a run that broke off: a call that was made was made, and all
-    else is open."""
-    guard = result.source.startswith("assert_no_tool_call")
-    shown = Failed if guard else Passed
-    if isinstance(result.outcome, shown | Unjudged | Uncertifiable):
-        return result
-    return replace(result, outcome=Unjudged("the run broke off before this could be shown"))
+def _as_far_as_it_went(
+    assertions: Sequence[Assertion], results: Sequence[AssertionResult]
+) -> Iterator[AssertionResult]:
+    """What the results say of a run that broke off: what more turns could change is open."""
+    # A strict flow has one result more, of no assertion: an unlisted call stays one.
+    for assertion, result in zip_longest(assertions, results):
+        if isinstance(result.outcome, (Unjudged, Uncertifiable, _final(assertion))):
+            yield result
+        else:
+            open = Unjudged("the run broke off before this could be shown")
+            yield replace(result, outcome=open)
+
+
+def _final(assertion: Assertion | None) -> type[Passed] | type[Failed] | tuple[()]:
+    """The outcome of an assertion that no later turn could change."""
+    match assertion:
+        case None | AssertNoToolCall():
+            return Failed
+        case AssertToolCall(times=None | Times(maximum=None)):
+            return Passed
+        case _:
+            return ()
 
 
 def _refusals(job: FlowJob, lanes: Lanes) -> Iterator[str]:

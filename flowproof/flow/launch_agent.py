@@ -11,6 +11,7 @@ from flowproof.flow.agent_environment import Handles, agent_environment
 from flowproof.flow.resolve_env import Prepared
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.flow_spec import Agent
+from flowproof.spec.variables import resolve
 
 
 async def launch_agent(
@@ -18,7 +19,9 @@ async def launch_agent(
 ) -> AgentExit:
     """Run the agent to its end."""
     known = places.values()
-    declared = {name: handles.fill(value, known) for name, value in prepared.env.items()}
+    declared = {
+        name: prepared.resolve(handles.fill(value, known)) for name, value in prepared.env.items()
+    }
     launch = Launch(
         argv=_argv(agent, prepared, known),
         cwd=str(prepared.cwd),
@@ -30,7 +33,10 @@ async def launch_agent(
 
 def _argv(agent: Agent, prepared: Prepared, known: Mapping[str, str]) -> tuple[str, ...]:
     """The words of the command. Variables are put into words after splitting, so that a value
-    with blanks stays one word; a shell resolves its own, from the environment."""
+    with blanks stays one word; a shell resolves its own, from the environment, and is given
+    what `$${` escapes."""
     words = split_command(prepared.command, shell=agent.shell)
     filled = tuple(handles.fill(word, known) for word in words)
-    return filled if agent.shell else tuple(map(prepared.resolve, filled))
+    if agent.shell:
+        return tuple(resolve(word, lambda name: f"${{{name}}}") for word in filled)
+    return tuple(map(prepared.resolve, filled))

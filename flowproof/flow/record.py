@@ -6,22 +6,19 @@ Its counterpart is `replay`.
 from __future__ import annotations
 
 import contextlib
-import socket
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import anyio
-from anyio.abc import TaskGroup
 
 from flowproof.boundary.endpoint import Endpoint, Limits
-from flowproof.boundary.http1 import serve
 from flowproof.boundary.mocks import MockResults
 from flowproof.boundary.model_proxy import Intake
 from flowproof.boundary.recording import Recorded, Recording
 from flowproof.boundary.recording_proxy import RecordingProxy
 from flowproof.boundary.upstream import open_upstream
 from flowproof.flow.agent_environment import Handles
-from flowproof.flow.boundary import Lanes, listening
+from flowproof.flow.boundary import Lanes, Port, listening
 from flowproof.flow.resolve_env import Prepared
 from flowproof.flow.upstream import OPENAI, UpstreamChoice, authorization, choose_upstream
 from flowproof.model.traffic import ModelTraffic
@@ -31,7 +28,7 @@ from flowproof.model.traffic import ModelTraffic
 class RecordBoundary:
     """An open boundary that records one flow."""
 
-    handles: Handles
+    port: Port
     intake: Intake
     recording: Recording
     proxy: RecordingProxy
@@ -39,23 +36,26 @@ class RecordBoundary:
     keep_retries: bool
     grace: float
     max_body: int
-    listener: socket.socket = field(repr=False)
-    group: TaskGroup = field(repr=False)
+
+    @property
+    def handles(self) -> Handles:
+        """Where the agent finds it."""
+        return self.port.handles
 
     def begin(self) -> None:
         """Answer what arrives."""
-        handle = self.proxy.handle
-        self.group.start_soon(lambda: serve(self.listener, handle, max_body=self.max_body))
+        self.port.group.start_soon(self.port.serve, self.proxy.handle, self.max_body)
 
     async def collect(self) -> Lanes:
         """What the agent and the upstream said, once answers still on their way have come."""
         with anyio.move_on_after(self.grace):
             await self.proxy.settled()
+        self.port.check()
         recorded = self.recording.finish(keep_retries=self.keep_retries)
         return Lanes(
             turns=recorded.turns,
             traffic=ModelTraffic(
-                requests=len(self.recording.exchanges),
+                requests=len(self.recording.exchanges) + self.proxy.refused,
                 served=len(recorded.turns),
                 recorded=len(recorded.turns),
                 retries_dropped=recorded.retries_dropped,
@@ -100,10 +100,10 @@ async def open_record(
     recording = Recording()
     async with (
         open_upstream(endpoints, limits) as upstream,
-        listening(port) as (listener, handles, group),
+        listening(port) as held,
     ):
         yield RecordBoundary(
-            handles,
+            held,
             intake,
             recording,
             RecordingProxy(intake, recording, upstream),
@@ -111,6 +111,4 @@ async def open_record(
             keep_retries,
             grace,
             limits.max_body,
-            listener,
-            group,
         )

@@ -6,16 +6,13 @@ Its counterpart is `record`. What answers is loaded only as the agent is launche
 from __future__ import annotations
 
 import contextlib
-import socket
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from anyio.abc import TaskGroup
-
 from flowproof.flow.agent_environment import Handles
-from flowproof.flow.boundary import Lanes, listening
+from flowproof.flow.boundary import Lanes, Port, listening
 from flowproof.flow.resolve_env import Prepared
 from flowproof.model.traffic import ModelTraffic
 from flowproof.trace.document import Trace
@@ -29,12 +26,15 @@ if TYPE_CHECKING:
 class ReplayBoundary:
     """An open boundary that serves one trace."""
 
-    handles: Handles
+    port: Port
     prepared: Prepared
     trace: Trace
     max_body: int
-    listener: socket.socket = field(repr=False)
-    group: TaskGroup = field(repr=False)
+
+    @property
+    def handles(self) -> Handles:
+        """Where the agent finds it."""
+        return self.port.handles
 
     @cached_property
     def intake(self) -> Intake:
@@ -58,17 +58,17 @@ class ReplayBoundary:
 
     def begin(self) -> None:
         """Load what answers, and answer."""
-        self.group.start_soon(self._serve)
+        self.port.group.start_soon(self._serve)
 
     async def _serve(self) -> None:
-        from flowproof.boundary.http1 import serve
         from flowproof.boundary.replaying_proxy import ReplayingProxy
 
         proxy = ReplayingProxy(self.intake, self.cassette)
-        await serve(self.listener, proxy.handle, max_body=self.max_body)
+        await self.port.serve(proxy.handle, self.max_body)
 
     async def collect(self) -> Lanes:
         """What the agent used of the trace, and what it asked for beside it."""
+        self.port.check()
         consumed = self.cassette.consumed
         return Lanes(
             turns=consumed,
@@ -91,5 +91,5 @@ async def open_replay(
 
     :raises PortTaken: if a fixed port is in use.
     """
-    async with listening(port) as (listener, handles, group):
-        yield ReplayBoundary(handles, prepared, trace, max_body, listener, group)
+    async with listening(port) as held:
+        yield ReplayBoundary(held, prepared, trace, max_body)

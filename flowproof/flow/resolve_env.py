@@ -14,8 +14,8 @@ from typing import assert_never
 
 from flowproof.boundary.mocks import MockedTool
 from flowproof.checks.warnings import interception_warnings
-from flowproof.errors import CapabilityError, UsageError
-from flowproof.flow.agent_environment import PLACEHOLDER_KEY, Handles
+from flowproof.errors import CapabilityError, UnsetVariable, UsageError
+from flowproof.flow.agent_environment import PLACEHOLDER_KEY, Handles, key_remover
 from flowproof.flow.handles import unknown
 from flowproof.flow.job import FlowJob
 from flowproof.flow.upstream import KEY_VARIABLES
@@ -44,7 +44,11 @@ from flowproof.spec.variables import (
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A flow with its variables resolved. `env` and `command` still hold run-time handles."""
+    """A flow with its variables resolved, and no real key in it.
+
+    `env` and `command` are as written: handles are put in at launch, and only then are `${VAR}`
+    and escapes resolved, by `resolve`.
+    """
 
     task: str
     assertions: tuple[Assertion, ...]
@@ -68,12 +72,13 @@ def resolve_env(job: FlowJob, environ: Mapping[str, str]) -> Prepared:
     _require_capable(job.spec)
     if job.phase == "record":
         _require_writable(job)
-    suite_env = _suite_values(job.suite_env, environ)
-    lookup = _lookup(suite_env, environ)
+    suite_env, absent = _suite_values(job.suite_env, environ)
     agent = job.spec.agent
     given = _given_keys(agent)
-    require_set((use for use in job.spec.variables if use.name not in given), lookup)
-    keyless = _without_keys(lookup)
+    known = _lookup(suite_env, environ)
+    require_set((use for use in job.spec.variables if use.name not in given), known)
+    without_keys = key_remover(environ, suite_env)
+    lookup = _keyless(known, without_keys)
     return Prepared(
         task=resolve(job.spec.task, lookup),
         assertions=tuple(_resolved(one, lookup) for one in job.spec.assertions),
@@ -86,10 +91,10 @@ def resolve_env(job: FlowJob, environ: Mapping[str, str]) -> Prepared:
         },
         command=agent.command or "",
         cwd=_working_folder(job, lookup),
-        env={name: resolve(value, keyless) for name, value in agent.env.items()},
-        inherited={**environ, **suite_env},
-        resolve=lambda text: resolve(text, keyless),
-        warnings=_warnings(job.spec),
+        env=agent.env,
+        inherited={name: without_keys(value) for name, value in {**environ, **suite_env}.items()},
+        resolve=lambda text: resolve(text, lookup),
+        warnings=(*absent, *_warnings(job.spec)),
     )
 
 
@@ -110,25 +115,37 @@ def _require_writable(job: FlowJob) -> None:
         raise UsageError(f"{job.shown_trace} cannot be written: its folder may not be written to")
 
 
-def _suite_values(declared: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """The suite's own variables. One that cannot resolve is absent; only a flow that refers to
-    it fails."""
+def _suite_values(
+    declared: Mapping[str, str], environ: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """The suite's own variables, and a warning for each that cannot resolve: it is absent, and
+    only a flow that refers to it fails."""
     values: dict[str, str] = {}
+    absent: list[str] = []
     for name, text in declared.items():
         try:
             values[name] = resolve(text, _lookup(values, environ))
-        except UsageError:
-            continue
-    return values
+        except UnsetVariable as error:
+            unset = ", ".join(f"${{{one}}}" for one, _ in error.missing)
+            absent.append(f"the suite's {name} is left out of `env:`, since {unset} is not set")
+    return values, absent
 
 
 def _lookup(first: Mapping[str, str], environ: Mapping[str, str]) -> Lookup:
     return lambda name: first.get(name, environ.get(name))
 
 
-def _without_keys(lookup: Lookup) -> Lookup:
-    """What the agent is given may name a provider's key: it gets the placeholder, set or not."""
-    return lambda name: PLACEHOLDER_KEY if name in KEY_VARIABLES else lookup(name)
+def _keyless(lookup: Lookup, without_keys: Callable[[str], str]) -> Lookup:
+    """A spec may name a provider's key: what comes of it is the placeholder, set or not. The
+    agent, the model and every report would see the real one."""
+
+    def value(name: str) -> str | None:
+        if name in KEY_VARIABLES:
+            return PLACEHOLDER_KEY
+        found = lookup(name)
+        return None if found is None else without_keys(found)
+
+    return value
 
 
 def _given_keys(agent: Agent) -> frozenset[str]:

@@ -21,6 +21,7 @@ from flowproof.graph.scheduler import TaskContext, TaskFunction, run_graph
 from flowproof.graph.task import TaskNode
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.clock import utc_text
+from flowproof.model.flow_spec import FlowSpec
 from flowproof.trace.document import Trace
 
 if TYPE_CHECKING:
@@ -36,9 +37,8 @@ async def run_flow(job: FlowJob, world: World) -> FlowRecord:
     """Record or replay one flow. What goes wrong is in the record; only cancellation escapes,
     after everything that was started is gone."""
     tasks = _Tasks(job, world, utc_text(world.clock.now()))
-    missing = [name for name in job.spec.skip_unless_env if not world.environ.get(name)]
-    if missing:
-        return tasks.skipped(f"skip_unless_env: {', '.join(missing)} is not set")
+    if reason := reason_to_skip(job.spec, world):
+        return tasks.skipped(reason)
     begun = world.clock.monotonic()
     graph = compile_flow(job.spec, job.phase)
     result = await run_graph(graph, tasks.by_kind(), clock=world.clock, observer=tasks)
@@ -55,6 +55,12 @@ async def run_flow(job: FlowJob, world: World) -> FlowRecord:
             for id, end in sorted(result.ends.items(), key=_start)
         ),
     )
+
+
+def reason_to_skip(spec: FlowSpec, world: World) -> str:
+    """Why a flow asks not to be run here; empty if it does not."""
+    missing = [name for name in spec.skip_unless_env if not world.environ.get(name)]
+    return f"skip_unless_env: {', '.join(missing)} is not set" if missing else ""
 
 
 class _Tasks:

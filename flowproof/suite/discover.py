@@ -12,24 +12,31 @@ SUFFIX = ".flow.yaml"
 
 
 def discover(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Every `*.flow.yaml` under these files and folders: absolute, sorted, each once.
+    """Every `*.flow.yaml` under these files and folders: absolute, each once.
 
-    Hidden folders, and with them `.flowproof`, are skipped. A folder that is reached again
-    through a symbolic link is entered once.
+    They come in the order of the paths given, those below one folder sorted. Hidden folders,
+    and with them `.flowproof`, are skipped. A folder that is reached again through a symbolic
+    link is entered once.
 
-    :raises UsageError: if a path does not exist, or is a file of another kind.
+    :raises UsageError: if a path does not exist, is a file of another kind, or cannot be read.
     """
-    found: dict[Path, None] = {}
+    found: dict[Path, Path] = {}
     for path in paths:
         if path.is_dir():
-            found |= dict.fromkeys(sorted(_under(path.absolute(), set())))
+            for spec in sorted(_under(path.absolute(), set())):
+                found.setdefault(_place(spec), spec)
         elif not path.exists():
             raise UsageError(f"{path}: no such file or folder{_near(path)}")
         elif not path.name.endswith(SUFFIX):
             raise UsageError(f"{path}: a flow's file name ends in {SUFFIX}")
         else:
-            found[path.absolute()] = None
-    return tuple(found)
+            found.setdefault(_place(path), path.absolute())
+    return tuple(found.values())
+
+
+def _place(spec: Path) -> Path:
+    """What a spec is known by, however its folder is spelt: its trace lies beside its name."""
+    return spec.parent.resolve() / spec.name
 
 
 def _under(folder: Path, entered: set[Path]) -> Iterator[Path]:
@@ -37,14 +44,16 @@ def _under(folder: Path, entered: set[Path]) -> Iterator[Path]:
     if real in entered:
         return
     entered.add(real)
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir():
-                yield from _under(Path(entry.path), entered)
-            elif entry.name.endswith(SUFFIX) and entry.is_file():
-                yield Path(entry.path)
+    try:
+        paths = [Path(entry) for entry in os.scandir(folder) if not entry.name.startswith(".")]
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be read: {error.strerror}") from error
+    for path in paths:
+        # Unlike those of `os.scandir`, these answer for a link that leads to itself.
+        if path.is_dir():
+            yield from _under(path, entered)
+        elif path.name.endswith(SUFFIX) and path.is_file():
+            yield path
 
 
 def _near(path: Path) -> str:

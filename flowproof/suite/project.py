@@ -107,10 +107,11 @@ def ordered(specs: Sequence[Path], suite: SuiteSpec | None) -> tuple[Path, ...]:
     """
     if suite is None:
         return tuple(specs)
-    first = [Path(suite.folder, path) for path in suite.order]
-    if missing := [str(path) for path in first if not path.exists()]:
+    if missing := [path for path in suite.order if not Path(suite.folder, path).exists()]:
         raise UsageError(f"suite {suite.name}: `order` names what is not there: {missing[0]}")
-    return (*(path for path in first if path in specs), *(s for s in specs if s not in first))
+    # By where they are and not by how they are spelt: a folder may be a symbolic link.
+    place = {Path(suite.folder, path).resolve(): at for at, path in enumerate(suite.order)}
+    return tuple(sorted(specs, key=lambda spec: place.get(spec.resolve(), len(place))))
 
 
 def _numbers(version: str) -> tuple[int, ...]:

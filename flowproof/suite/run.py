@@ -12,7 +12,7 @@ import anyio
 
 from flowproof.errors import FlowproofError
 from flowproof.flow.job import World
-from flowproof.flow.run import run_flow
+from flowproof.flow.run import reason_to_skip, run_flow
 from flowproof.model.clock import utc_text
 from flowproof.suite.project import Project
 
@@ -121,7 +121,8 @@ async def _one(
 
         return unreadable(spec, project, error)
     progress.flow_started(job.spec.name)
-    if options.skip_untraced and job.phase == "replay" and not job.trace_path.exists():
+    needs_trace = options.skip_untraced and job.phase == "replay"
+    if needs_trace and not job.trace_path.exists() and not reason_to_skip(job.spec, world):
         from flowproof.suite.records import untraced
 
         return untraced(job, project)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flowproof.boundary.cassette import Cassette
+from flowproof.boundary.cassette import Cassette, Taken
 from flowproof.boundary.legacy_view import legacy_view
 from flowproof.model.jsonvalue import JsonObject, NumberText, parse
 from flowproof.model.outcome import Divergence
@@ -19,12 +19,12 @@ def cassette(*turns: Turn) -> Cassette:
     return Cassette(turns, BY_NAME)
 
 
-def served(taken: Turn | Divergence) -> Any:
-    assert isinstance(taken, Turn), taken
-    return taken.response.body
+def served(taken: Taken | Divergence) -> Any:
+    assert isinstance(taken, Taken), taken
+    return taken.turn.response.body
 
 
-def refused(taken: Turn | Divergence) -> Divergence:
+def refused(taken: Taken | Divergence) -> Divergence:
     assert isinstance(taken, Divergence), taken
     return taken
 
@@ -105,7 +105,7 @@ def test_each_spelling_matches_itself_and_no_other(recorded: str) -> None:
     for sent in SPELLINGS:
         tape = cassette(Turn(CHAT, request, Response(200, None)))
         taken = tape.take(CHAT, text(f'{{"model":"m","messages":[],"seed":{sent}}}'))
-        assert isinstance(taken, Turn) is (sent == recorded), sent
+        assert isinstance(taken, Taken) is (sent == recorded), sent
         if isinstance(taken, Divergence):
             left, right = taken.excerpt
             assert left.text != right.text
@@ -119,7 +119,7 @@ def test_strings_are_compared_code_point_by_code_point() -> None:
         for sent in forms:
             tape = cassette(turn(chat_request(recorded)))
             taken = tape.take(CHAT, pinned(chat_request(sent)))
-            assert isinstance(taken, Turn) is (sent == recorded)
+            assert isinstance(taken, Taken) is (sent == recorded)
 
 
 def test_escapes_of_one_string_are_no_change() -> None:

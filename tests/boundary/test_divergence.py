@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from flowproof.boundary.cassette import Cassette
+from flowproof.boundary.cassette import Cassette, Taken
 from flowproof.model.jsonvalue import JsonObject, JsonValue, NumberText, canonical, parse, same
 from flowproof.model.outcome import Divergence
 from flowproof.model.turn import Response, Turn
@@ -280,7 +280,7 @@ def test_a_change_is_caught_and_named(
 
 def test_what_did_not_change_is_no_divergence() -> None:
     cassette = Cassette([turn(booking())], BY_NAME)
-    assert isinstance(cassette.take(CHAT, pinned(booking())), Turn)
+    assert isinstance(cassette.take(CHAT, pinned(booking())), Taken)
 
 
 def test_the_envelope_is_told_before_any_message() -> None:
@@ -451,7 +451,7 @@ def check_lines(recorded: JsonValue, sent: JsonObject) -> None:
     cassette = Cassette([Turn(CHAT, recorded, Response(200, None))], BY_NAME)
     taken = cassette.take(CHAT, sent)
     if same(recorded, sent):
-        assert isinstance(taken, Turn)
+        assert isinstance(taken, Taken)
         return
     assert isinstance(taken, Divergence)
     assert canonical(recorded) != canonical(sent)
@@ -475,7 +475,7 @@ def test_a_long_recording_is_diagnosed_at_once() -> None:
     requests = growing(400, 1000)
     cassette = Cassette([Turn(CHAT, request, Response(200, None)) for request in requests], BY_NAME)
     for request in requests[:350]:
-        assert isinstance(cassette.take(CHAT, pinned(request)), Turn)
+        assert isinstance(cassette.take(CHAT, pinned(request)), Taken)
     sent = pinned(copy.deepcopy(requests[390]))
     put("messages", 380, "content", to="other")(sent)
     begun = time.perf_counter()

@@ -38,10 +38,13 @@ MEGABYTE = 1024 * 1024
 async def open_server(handler: Handler, max_body: int) -> AsyncIterator[int]:
     listener = bind_loopback()
     port: int = listener.getsockname()[1]
+    failures: list[Exception] = []
     async with anyio.create_task_group() as group:
-        group.start_soon(lambda: serve(listener, handler, max_body=max_body))
+        group.start_soon(lambda: serve(listener, handler, max_body=max_body, failures=failures))
         yield port
         group.cancel_scope.cancel()
+    if failures:
+        raise ExceptionGroup("handlers", failures)
 
 
 @contextlib.contextmanager

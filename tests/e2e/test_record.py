@@ -65,7 +65,7 @@ def test_an_unreachable_upstream_is_named(plain: Project) -> None:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         ran = plain.record("a.flow.yaml", url, plan=[ASK])
-    assert (ran.code, ran.flow["verdict"]) == (4, "error")
+    assert (ran.code, ran.flow["verdict"]) == (4, "error"), ran.flow["reason"]
     assert url in ran.flow["reason"]
     assert "cannot connect" in ran.flow["reason"]
     assert leftovers(plain.folder) == []
@@ -75,7 +75,7 @@ def test_a_dropped_connection_is_an_error_unless_it_was_retried(plain: Project) 
     hello = answer(saying("Hello.").body)
     with FakeUpstream(scripted([Reset()], [Reset()], hello)) as upstream:
         ran = plain.record("a.flow.yaml", upstream.url, plan=[ASK])
-        assert (ran.code, ran.flow["verdict"]) == (4, "error")
+        assert (ran.code, ran.flow["verdict"]) == (4, "error"), ran.flow["reason"]
         assert "model request 1 has no answer" in ran.flow["reason"]
         assert leftovers(plain.folder) == []
         ran = plain.record("a.flow.yaml", upstream.url, plan=[ASK, {"do": "ask"}])
@@ -176,7 +176,7 @@ def test_an_unserved_request_beside_others_is_told_and_does_not_fail(plain: Proj
 def test_an_upstream_that_never_answers_ends_in_bounded_time(plain: Project) -> None:
     with model(NEVER) as upstream:
         ran = plain.record("a.flow.yaml", upstream.url, plan=[ASK], FLOWPROOF_IDLE_TIMEOUT="1")
-    assert (ran.code, ran.flow["verdict"]) == (4, "error")
+    assert (ran.code, ran.flow["verdict"]) == (4, "error"), ran.flow["reason"]
     assert upstream.url in ran.flow["reason"]
     assert "sent nothing for 1 s" in ran.flow["reason"]
     assert ran.flow["duration"] < 8

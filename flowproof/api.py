@@ -1,0 +1,163 @@
+"""Flows and suites as Python objects, for tests and scripts: what `import flowproof` offers.
+
+Counterpart: `cli`, which runs the same on a terminal. Here nothing is printed, and no file is
+written but the trace of a recording.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from flowproof.drivers.command import CommandDriver
+from flowproof.errors import ExitCode, UsageError
+from flowproof.flow.job import World
+from flowproof.model.clock import SystemClock
+from flowproof.model.run_record import FlowRecord, RunRecord
+from flowproof.suite.discover import discover
+from flowproof.suite.project import JobOptions, Project, ordered
+from flowproof.suite.run import Interrupt, RunOptions, run_flows
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RunResult:
+    """What a run left. `repr` names its verdicts, `str` is what the command line would print."""
+
+    record: RunRecord
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """What the command line would return."""
+        return self.record.exit_code
+
+    @property
+    def flows(self) -> tuple[FlowRecord, ...]:
+        """Every flow with its verdict, in the order of the run."""
+        return self.record.flows
+
+    @property
+    def passed(self) -> bool:
+        """Whether the command line would return 0. A run in which every flow was skipped has
+        not passed."""
+        return self.exit_code is ExitCode.PASSED
+
+    def __repr__(self) -> str:
+        from flowproof.model.visible import visible
+
+        told = [f"{one.name}: {one.verdict} {one.reason}".rstrip() for one in self.flows]
+        return f"<RunResult exit code {int(self.exit_code)}; {visible('; '.join(told))}>"
+
+    def __str__(self) -> str:
+        from flowproof.report.console import flow_detail, flow_line, summary
+
+        told = [part for one in self.flows for part in (flow_line(one), flow_detail(one)) if part]
+        return "\n".join([*told, summary(self.record)])
+
+
+class Flow:
+    """One `*.flow.yaml`. Methods block; in a running event loop call them in a thread."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+
+    def run(
+        self, *, strict: bool = False, trace: str | os.PathLike[str] | None = None
+    ) -> RunResult:
+        """Replay the flow, as `flowproof run` does: no model is contacted and no key is needed.
+
+        With `strict` a flow that asserts nothing is an error. `trace` is replayed instead of
+        the one beside the spec. What is wrong with the spec or the trace is in the result.
+
+        :raises UsageError: if the path is no flow's.
+        :raises FlowproofError: if its suite.yaml cannot be used.
+        """
+        return self._run("run", JobOptions("replay", _path(trace), strict))
+
+    def record(self, *, out: str | os.PathLike[str] | None = None) -> RunResult:
+        """Run the flow against the real model that the environment names, as `flowproof record`
+        does, and write the trace beside the spec, or to `out`, if everything held.
+
+        :raises UsageError: if the path is no flow's.
+        :raises FlowproofError: if its suite.yaml cannot be used.
+        """
+        return self._run("record", JobOptions("record", _path(out)))
+
+    def _run(self, command: str, options: JobOptions) -> RunResult:
+        if self._path.is_dir():
+            raise UsageError(f"{self._path} is a folder; its flows are run by Suite")
+        specs = discover([self._path])
+        project = Project(Path.cwd(), options)
+        folder = specs[0].parent
+        suite = project.suite_of(folder)
+        name = suite.name if suite else folder.name
+        return _execute(specs, project, _options(command, name, partial=True))
+
+
+class Suite:
+    """All flows below a folder. Methods block; in a running event loop call them in a thread."""
+
+    def __init__(self, path: str | os.PathLike[str] = ".") -> None:
+        self._path = Path(path)
+
+    def run(self, *, strict: bool = False, allow_empty: bool = False) -> RunResult:
+        """Replay every flow, as `flowproof suite run` does. One without a trace is skipped, or
+        an error with `strict`, as is one that asserts nothing.
+
+        A run in which no flow ran has not passed, unless `allow_empty`.
+
+        :raises UsageError: if the path does not exist.
+        :raises FlowproofError: if its suite.yaml cannot be used.
+        """
+        top = self._path.absolute()
+        specs = discover([top])
+        project = Project(Path.cwd(), JobOptions("replay", strict=strict))
+        suite = project.suite_of(top if top.is_dir() else top.parent)
+        name = suite.name if suite else top.name
+        options = _options("suite run", name, skip_untraced=True, allow_empty=allow_empty)
+        return _execute(ordered(specs, suite), project, options)
+
+
+class _Silence:
+    """Tells nobody."""
+
+    def flow_started(self, name: str) -> None:
+        """Nothing."""
+
+    def flow_ended(self, record: FlowRecord) -> None:
+        """Nothing."""
+
+
+def _path(given: str | os.PathLike[str] | None) -> Path | None:
+    return None if given is None else Path(given)
+
+
+def _options(
+    command: str,
+    suite: str,
+    *,
+    partial: bool = False,
+    skip_untraced: bool = False,
+    allow_empty: bool = False,
+) -> RunOptions:
+    return RunOptions(
+        command=command,
+        suite=suite,
+        chance=os.urandom(3),
+        skip_untraced=skip_untraced,
+        allow_empty=allow_empty,
+        partial=partial,
+    )
+
+
+def _execute(specs: Sequence[Path], project: Project, options: RunOptions) -> RunResult:
+    clock = SystemClock()
+    world = World(clock, dict(os.environ), CommandDriver(clock=clock))
+
+    async def main() -> RunRecord:
+        return await run_flows(specs, project, world, options, _Silence(), Interrupt())
+
+    return RunResult(anyio.run(main))
