@@ -43,7 +43,7 @@ class Cassette:
         self._view = view
         self._pinned = tuple(view(turn.request) for turn in self._turns)
         self._equality = Equality()
-        # Mutable, touched only by `take` and `refuse`: what this run has used and asked for.
+        # Mutable, touched by `find`, `miss` and `refuse`: what this run has used and asked for.
         self._consumed: dict[int, None] = {}
         self._requests = 0
         self._divergence: Divergence | None = None
@@ -68,26 +68,37 @@ class Cassette:
         """The numbers (from 1) of the turns that nobody asked for."""
         return tuple(i + 1 for i in range(len(self._turns)) if i not in self._consumed)
 
-    def take(self, operation: Operation, pinned: JsonObject) -> Taken | Divergence:
-        """The turn that answers a request, or why there is none.
+    def find(self, operation: Operation, pinned: JsonObject) -> Taken | None:
+        """Use up the turn that answers a request; None if there is none, or after a divergence.
 
-        After the first divergence every request gets that one again: what follows a divergence
-        says nothing about the agent.
+        What follows a divergence says nothing about the agent.
         """
+        if self._divergence is not None:
+            return None
+        equal = self._equal(operation, self._view(pinned))
+        index = next(equal, None)
+        if index is None:
+            return None
+        self._requests += 1
+        self._consumed[index] = None
+        return Taken(self._turns[index], last=next(equal, None) is None)
+
+    def miss(self, operation: Operation, pinned: JsonObject) -> Divergence:
+        """Count a request for which `find` has nothing, and say why; the first one fails the
+        run, and later ones are told of it."""
         self._requests += 1
         if self._divergence is not None:
             return self._divergence
-        viewed = self._view(pinned)
-        equal = self._equal(operation, viewed)
-        index = next(equal, None)
-        if index is not None:
-            self._consumed[index] = None
-            return Taken(self._turns[index], last=next(equal, None) is None)
         candidates = [
             Candidate(index + 1, turn.operation, self._pinned[index], index in self._consumed)
             for index, turn in enumerate(self._turns)
         ]
+        viewed = self._view(pinned)
         return self.refuse(diagnose(operation, viewed, self._requests, candidates, self._dialects))
+
+    def take(self, operation: Operation, pinned: JsonObject) -> Taken | Divergence:
+        """The turn that answers a request, or why there is none."""
+        return self.find(operation, pinned) or self.miss(operation, pinned)
 
     def _equal(self, operation: Operation, viewed: JsonValue) -> Iterator[int]:
         for index, turn in enumerate(self._turns):

@@ -12,7 +12,7 @@ from flowproof.boundary.mocks import MockResults, ResultsExhausted
 from flowproof.boundary.traffic import UnservedRequests
 from flowproof.dialects.interface import Asked, Dialect
 from flowproof.dialects.registry import by_name, find
-from flowproof.model.jsonvalue import JsonError, JsonObject, parse, write
+from flowproof.model.jsonvalue import MAX_DEPTH, JsonError, JsonObject, deeper_than, parse, write
 from flowproof.model.turn import Operation
 
 REFUSAL_CODE = "flowproof_divergence"
@@ -22,13 +22,22 @@ _JSON = ("content-type", "application/json")
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """A request that a dialect serves. `request` is what is pinned, mocks put in."""
+    """A request that a dialect serves. `request` is what is pinned, mocks put in; it may be
+    nested deeper than anything that was recorded, which `too_deep` tells."""
 
     dialect: Dialect
     operation: Operation
     asked: Asked
     request: JsonObject
     mocked: tuple[str, ...]
+
+    def too_deep(self) -> Unreadable | None:
+        """What is wrong if the request is nested deeper than `MAX_DEPTH`. Asked only where a
+        request is not known already: it costs as much as all else that a replay does with one."""
+        if not deeper_than(self.request, MAX_DEPTH):
+            return None
+        message = f"the request body is nested deeper than {MAX_DEPTH} levels"
+        return Unreadable(self.dialect, "request body", message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +68,7 @@ class Intake:
         if (fault := request.fault) is not None:
             return Unreadable(dialect, "request body", fault.message, fault.status)
         try:
-            body = parse(request.body)
+            body = parse(request.body, max_depth=None)
         except JsonError as error:
             return Unreadable(dialect, "request body", f"the request body is not JSON: {error}")
         if not isinstance(body, dict):

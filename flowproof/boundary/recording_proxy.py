@@ -49,6 +49,8 @@ class RecordingProxy:
         if call is None:
             await refuse_unserved(reply, request)
             return
+        if isinstance(call, ModelCall):
+            call = call.too_deep() or call
         if isinstance(call, Unreadable):
             number = len(self._recording.exchanges) + 1
             self.refused += 1

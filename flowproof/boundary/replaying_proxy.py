@@ -18,7 +18,6 @@ from flowproof.boundary.model_proxy import (
     refuse_unserved,
 )
 from flowproof.model.jsonvalue import write
-from flowproof.model.outcome import Divergence
 from flowproof.model.rawtext import to_bytes
 from flowproof.model.turn import Response
 
@@ -36,16 +35,18 @@ class ReplayingProxy:
         if call is None:
             await refuse_unserved(reply, request)
             return
+        if isinstance(call, ModelCall):
+            taken = self._cassette.find(call.operation, call.request)
+            if taken is not None:
+                await _serve(call, taken, reply)
+                return
+            call = call.too_deep() or call
         if isinstance(call, Unreadable):
             divergence = self._cassette.reject(call.kind, call.message)
-            message = f"flowproof: replay diverged: {divergence}"
-            await refuse(call.dialect, reply, message, call.status)
-            return
-        taken = self._cassette.take(call.operation, call.request)
-        if isinstance(taken, Divergence):
-            await refuse(call.dialect, reply, f"flowproof: replay diverged: {taken}")
         else:
-            await _serve(call, taken, reply)
+            divergence = self._cassette.miss(call.operation, call.request)
+        status = call.status if isinstance(call, Unreadable) else 400
+        await refuse(call.dialect, reply, f"flowproof: replay diverged: {divergence}", status)
 
 
 async def _serve(call: ModelCall, taken: Taken, reply: Reply) -> None:

@@ -48,8 +48,10 @@ def _refuse_constant(text: str) -> None:
     raise JsonError(f"{text} is not a JSON value")
 
 
-def parse(text: str | bytes, *, max_depth: int = MAX_DEPTH) -> JsonValue:
+def parse(text: str | bytes, *, max_depth: int | None = MAX_DEPTH) -> JsonValue:
     """The value that a JSON text denotes. Of a repeated key the last one counts.
+
+    With `max_depth` None the caller looks at the depth itself, before anything recurses.
 
     :raises JsonError: if it is not JSON, not UTF-8, or nested deeper than `max_depth`.
     """
@@ -65,7 +67,7 @@ def parse(text: str | bytes, *, max_depth: int = MAX_DEPTH) -> JsonValue:
         raise JsonError(f"{error.msg} at line {error.lineno}, column {error.colno}") from error
     except RecursionError as error:
         raise JsonError("nested too deeply") from error
-    if deeper_than(value, max_depth):
+    if max_depth is not None and deeper_than(value, max_depth):
         raise JsonError(f"nested deeper than {max_depth} levels")
     return cast("JsonValue", value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -96,7 +97,9 @@ async def test_signal_dispositions_are_default_whatever_flowproof_inherited(kit:
     launch = kit.launch("/bin/sh", "-c", wrapped, "sh", sys.executable, "-c", script, env=env)
     result = await kit.run(launch)
     fields = dict(line.split(":\t") for line in result.stdout.text.splitlines() if ":\t" in line)
-    assert {fields[name].strip("0") for name in ("SigBlk", "SigIgn", "SigCgt")} == {""}
+    # glibc keeps two signals from programs; a child of `make` has them ignored for good.
+    ours = sum(1 << (number - 1) for number in signal.valid_signals())
+    assert [int(fields[name], 16) & ours for name in ("SigBlk", "SigIgn", "SigCgt")] == [0, 0, 0]
 
 
 async def test_the_command_is_looked_up_in_the_agents_path(

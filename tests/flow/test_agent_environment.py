@@ -1,0 +1,113 @@
+"""What an agent finds in its environment, and what it never finds there."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowproof.flow.agent_environment import (
+    PLACEHOLDER_KEY,
+    Handles,
+    agent_environment,
+    key_remover,
+)
+from flowproof.flow.upstream import KEY_VARIABLES
+
+HANDLES = Handles("http://127.0.0.1:4646/v1", {"files": "http://127.0.0.1:4700/mcp"})
+KEY = "sk-real-0123456789"
+
+
+def test_it_is_told_where_the_proxy_is_and_what_to_do() -> None:
+    env = agent_environment({"PATH": "/bin"}, HANDLES, "Book a flight", {})
+    assert env == {
+        "PATH": "/bin",
+        "OPENAI_BASE_URL": "http://127.0.0.1:4646/v1",
+        "OPENAI_API_BASE": "http://127.0.0.1:4646/v1",
+        "OPENAI_BASE": "http://127.0.0.1:4646/v1",
+        "FLOWPROOF_LLM_PROXY": "http://127.0.0.1:4646/v1",
+        "ANTHROPIC_BASE_URL": "http://127.0.0.1:4646",
+        "OPENAI_API_KEY": PLACEHOLDER_KEY,
+        "ANTHROPIC_API_KEY": PLACEHOLDER_KEY,
+        "FLOWPROOF_PROMPT": "Book a flight",
+        "NO_PROXY": "127.0.0.1,localhost",
+        "no_proxy": "127.0.0.1,localhost",
+    }
+
+
+def test_handles() -> None:
+    assert HANDLES.values() == {
+        "proxy_url": "http://127.0.0.1:4646/v1",
+        "proxy_url_no_v1": "http://127.0.0.1:4646",
+        "mcp_url.files": "http://127.0.0.1:4700/mcp",
+    }
+
+
+@pytest.mark.parametrize("variable", KEY_VARIABLES)
+def test_a_real_key_reaches_it_under_no_name(variable: str) -> None:
+    inherited = {
+        variable: KEY,
+        "MY_KEY": KEY,
+        "HEADER": f"Bearer {KEY}",
+        "URL": f"https://u:{KEY}@h/?k={KEY}",
+    }
+    env = agent_environment(inherited, HANDLES, "", {})
+    assert not [name for name, value in env.items() if KEY in value]
+    assert env["HEADER"] == f"Bearer {PLACEHOLDER_KEY}"
+    assert env.get(variable, PLACEHOLDER_KEY) == PLACEHOLDER_KEY
+
+
+def test_our_own_variables_do_not_reach_it() -> None:
+    own = {"FLOWPROOF_AGENT_UPSTREAM": "http://h", "FLOWPROOF_AGENT_KEY": KEY}
+    env = agent_environment(own, HANDLES, "", {})
+    assert not own.keys() & env.keys()
+
+
+def test_what_the_spec_declares_comes_last() -> None:
+    declared = {"OPENAI_BASE_URL": "http://mine", "NO_PROXY": "", "OPENAI_API_KEY": "mine"}
+    env = agent_environment({"NO_PROXY": "example.com"}, HANDLES, "", declared)
+    assert {name: env[name] for name in declared} == declared
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("", "127.0.0.1,localhost", id="empty"),
+        pytest.param("example.com", "example.com,127.0.0.1,localhost", id="another host"),
+        pytest.param("localhost", "localhost,127.0.0.1", id="one of them"),
+        pytest.param(" ,a,", "a,127.0.0.1,localhost", id="blanks"),
+    ],
+)
+def test_no_web_proxy_is_asked_for_ours(before: str, after: str) -> None:
+    env = agent_environment({"no_proxy": before}, HANDLES, "", {})
+    assert env["no_proxy"] == after
+
+
+@pytest.mark.parametrize(
+    ("environ", "text", "expected"),
+    [
+        pytest.param({"OPENAI_API_KEY": f" {KEY}\n"}, KEY, PLACEHOLDER_KEY, id="blanks around it"),
+        pytest.param(
+            {"OPENAI_API_KEY": f"Bearer {KEY}"},
+            f"token {KEY}",
+            f"token {PLACEHOLDER_KEY}",
+            id="set with its scheme",
+        ),
+        pytest.param(
+            {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": f"{KEY}-longer"},
+            f"{KEY}-longer {KEY}",
+            f"{PLACEHOLDER_KEY} {PLACEHOLDER_KEY}",
+            id="one begins like the other",
+        ),
+        pytest.param(
+            {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": "placeholder"},
+            f"{KEY} placeholder",
+            f"{PLACEHOLDER_KEY} {PLACEHOLDER_KEY}",
+            id="one stands in the placeholder",
+        ),
+        pytest.param({"OPENAI_API_KEY": "a.c-.*+?"}, "a.c-.*+?", PLACEHOLDER_KEY, id="a pattern"),
+        pytest.param({"OPENAI_API_KEY": "a.c-.*+?"}, "abc-defgh", "abc-defgh", id="no pattern"),
+        pytest.param({"OPENAI_API_KEY": "test"}, "a test", "a test", id="too short for a key"),
+        pytest.param({"HOME": "/home/someone"}, "/home/someone", "/home/someone", id="no key"),
+    ],
+)
+def test_key_remover(environ: dict[str, str], text: str, expected: str) -> None:
+    assert key_remover({}, environ)(text) == expected
