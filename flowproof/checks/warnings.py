@@ -6,10 +6,12 @@ Counterpart: `registry`, which judges.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
-from flowproof.checks import showing
 from flowproof.model.flow_spec import Assertion, AssertNoToolCall, Mock
-from flowproof.model.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from flowproof.model.trajectory import Trajectory
 
 
 def interception_warnings(
@@ -24,6 +26,9 @@ def interception_warnings(
     tools = [tool for tool in mocked | forbidden if tool not in intercepted]
     if not tools:
         return ()
+    # Loaded only to say something: this runs before the agent is launched.
+    from flowproof.checks import showing
+
     said = [f"{showing.name(tool)} ({_role(tool in mocked, tool in forbidden)})" for tool in tools]
     return (
         f"nothing intercepts {showing.some(said)}: at the model boundary flowproof changes only "
@@ -40,6 +45,8 @@ def guard_warnings(assertions: Sequence[Assertion], trajectory: Trajectory) -> t
     """
     if not trajectory.turns:
         return ()
+    from flowproof.checks import showing
+
     offered = trajectory.offered_tools()
     known = offered | {placed.call.name for placed in trajectory.calls()}
     warnings: list[str] = []
@@ -62,4 +69,6 @@ def _role(mocked: bool, forbidden: bool) -> str:
 
 
 def _names(tools: Collection[str]) -> str:
+    from flowproof.checks import showing
+
     return showing.some(map(showing.name, sorted(tools))) or "none at all"

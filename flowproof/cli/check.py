@@ -20,8 +20,8 @@ def command(paths: tuple[Path, ...], output: Output) -> int:
     from flowproof.flow.job import relative
     from flowproof.model.jsonvalue import JsonValue, write
     from flowproof.spec.flow import load_flow
-    from flowproof.spec.suite import load_suite, nearest_suite
-    from flowproof.suite.discover import discover
+    from flowproof.spec.suite import load_suite
+    from flowproof.suite.discover import discover, nearest_suite
 
     here = Path.cwd()
     specs = discover(paths)

@@ -18,7 +18,6 @@ this start-up, so it imports the standard library only, and little of that.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import select
@@ -120,6 +119,8 @@ def signal_tree(root: int, number: int, *extra: int) -> None:
 
 
 def _prctl(option: int, value: int) -> None:
+    import ctypes  # flowproof reads this file too, and has no use for it
+
     library = ctypes.CDLL(None, use_errno=True)
     if library.prctl(option, ctypes.c_ulong(value)):
         raise OSError(ctypes.get_errno(), f"prctl {option} failed")

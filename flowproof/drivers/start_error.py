@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -94,6 +93,8 @@ def _located(launch: Launch) -> Path | None:
 
 
 def _not_found(launch: Launch) -> str:
+    import shutil
+
     command = launch.argv[0]
     path = _located(launch)
     if path is not None:

@@ -1,4 +1,4 @@
-"""Loads a suite.yaml into a `SuiteSpec`, and finds the one that a flow belongs to."""
+"""Loads a suite.yaml into a `SuiteSpec`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from flowproof.spec.reading import read_file
 from flowproof.spec.records import Record, Values
 from flowproof.spec.source import Report
 from flowproof.spec.yaml_nodes import Node
-
-FILE_NAME = "suite.yaml"
 
 _Suite: TypeAlias = Callable[[Path, str], SuiteSpec]
 
@@ -64,12 +62,3 @@ def load_suite(path: Path, *, shown: str) -> SuiteSpec:
         return replace(made, unsupported=report.found_unsupported)
 
     return read_file(path, shown, SUITE, finish)
-
-
-def nearest_suite(folder: Path) -> Path | None:
-    """The suite.yaml in a folder or in the nearest folder above it."""
-    start = folder.resolve()
-    for candidate in (start, *start.parents):
-        if (file := candidate / FILE_NAME).is_file():
-            return file
-    return None

@@ -1,4 +1,4 @@
-"""Finds the flows under the paths that a user names."""
+"""Finds the flows under the paths that a user names, and the suite that each belongs to."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from flowproof.errors import UsageError
 
 SUFFIX = ".flow.yaml"
+SUITE_FILE = "suite.yaml"
 
 
 def discover(paths: Iterable[Path]) -> tuple[Path, ...]:
@@ -65,3 +66,12 @@ def _near(path: Path) -> str:
         return ""
     near = get_close_matches(path.name, beside, n=1)
     return f"; did you mean {path.with_name(near[0])}?" if near else ""
+
+
+def nearest_suite(folder: Path) -> Path | None:
+    """The suite.yaml in a folder or in the nearest folder above it."""
+    start = folder.resolve()
+    for candidate in (start, *start.parents):
+        if (file := candidate / SUITE_FILE).is_file():
+            return file
+    return None

@@ -12,7 +12,7 @@ from flowproof.flow.job import FlowJob, relative
 from flowproof.model.flow_spec import FlowSpec, SuiteSpec
 from flowproof.model.phase import Phase
 from flowproof.spec.flow import load_flow
-from flowproof.spec.suite import load_suite, nearest_suite
+from flowproof.suite.discover import nearest_suite
 from flowproof.trace.file import find_trace, trace_path
 from flowproof.version import __version__
 
@@ -51,6 +51,8 @@ class Project:
         return self._suites[path]
 
     def _load_suite(self, path: Path) -> SuiteSpec:
+        from flowproof.spec.suite import load_suite
+
         suite = load_suite(path, shown=relative(path, self.here))
         if suite.unsupported:
             lines = [

@@ -9,7 +9,6 @@ from flowproof.errors import TraceCorrupt
 from flowproof.model import rawtext
 from flowproof.model.jsonvalue import MAX_DEPTH, JsonError, JsonValue, parse
 from flowproof.model.turn import Operation, Response, Turn
-from flowproof.trace import legacy
 from flowproof.trace.document import FORMAT, VERSION, RecordedMock, Trace
 from flowproof.trace.node import Defect, Node
 from flowproof.trace.patch import Budget, PatchError, apply
@@ -36,11 +35,18 @@ def decode(data: bytes, shown: str) -> Trace:
     """
     try:
         root = Node(_parsed(data), "$")
-        if legacy.recognised(root.value):
-            return legacy.read(root, MAX_TURNS)
-        return _trace(root)
+        if not _is_older(root.value):
+            return _trace(root)
+        from flowproof.trace import legacy
+
+        return legacy.read(root, MAX_TURNS)
     except Defect as defect:
         raise TraceCorrupt(shown, str(defect)) from defect
+
+
+def _is_older(value: JsonValue) -> bool:
+    """Whether a document looks like a trace of flowproof 0.23."""
+    return isinstance(value, dict) and "cassette" in value and "format" not in value
 
 
 def _parsed(data: bytes) -> JsonValue:

@@ -11,7 +11,6 @@ from flowproof.errors import TraceCorrupt, TraceMissing
 from flowproof.files import write_atomic
 from flowproof.trace.decode import MAX_SIZE, decode
 from flowproof.trace.document import Trace
-from flowproof.trace.encode import encode
 
 
 def trace_path(spec_path: Path) -> Path:
@@ -57,6 +56,8 @@ def write_trace(path: Path, trace: Trace) -> None:
     :raises TraceTooLarge: if it could not be read back.
     :raises OSError: if it cannot be written; what was there is unchanged.
     """
+    from flowproof.trace.encode import encode
+
     write_atomic(path, encode(trace))
 
 

@@ -18,11 +18,6 @@ _CHAT = Operation("openai.chat", "/chat/completions")
 _MESSAGES = Operation("anthropic.messages", "/messages")
 
 
-def recognised(value: JsonValue) -> bool:
-    """Whether a document looks like a trace of flowproof 0.23."""
-    return isinstance(value, dict) and "cassette" in value and "format" not in value
-
-
 def read(root: Node, max_turns: int) -> Trace:
     """The trace that such a document holds.
 

@@ -20,7 +20,8 @@ from flowproof.flow.upstream import (
 )
 
 GATEWAY = "http://gateway.example/v1"
-OWN = {"FLOWPROOF_AGENT_KEY": "own"}
+KEY = "FLOWPROOF_AGENT_KEY"
+OWN = {KEY: "own"}
 KEYS = {"OPENAI_API_KEY": "openai", "ANTHROPIC_API_KEY": "anthropic", "GEMINI_API_KEY": "gemini"}
 
 
@@ -248,11 +249,8 @@ def test_a_key_that_no_header_can_carry_is_refused_without_printing_it(key: str)
 
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8))
 def test_a_key_never_shows(key: str) -> None:
-    choice = choose_upstream(OPENAI, {"FLOWPROOF_AGENT_UPSTREAM": GATEWAY, **{KEY: key}})
+    choice = choose_upstream(OPENAI, {"FLOWPROOF_AGENT_UPSTREAM": GATEWAY, KEY: key})
     assert choice.key == key
     assert (
         repr(choice) == f"UpstreamChoice({GATEWAY!r}, 'FLOWPROOF_AGENT_UPSTREAM', key from {KEY!r})"
     )
-
-
-KEY = "FLOWPROOF_AGENT_KEY"

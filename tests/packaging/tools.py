@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +53,7 @@ def run_tool(
             status = None
     if status != 0:
         how = f"ended with {status}" if status is not None else f"was not done after {seconds:g} s"
-        said = log.read_text("utf-8", "replace")[-2000:]
+        said = log.read_text("utf-8", "replace")[-4000:]
         raise ToolFailed(
             f"{shlex.join(argv)}\n{how}. It needs the package index: is it reachable?\n{said}"
         )
@@ -60,11 +61,12 @@ def run_tool(
 
 def once(folder: Path, make: Callable[[Path], None]) -> Path:
     """The folder, filled by whichever test process comes first while the others wait."""
+    done = folder.with_name(f"{folder.name}.done")
     with folder.with_name(f"{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
-            unfinished.mkdir()
-            make(unfinished)
-            unfinished.rename(folder)
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            done.touch()
     return folder

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flowproof.spec.suite import nearest_suite
+from flowproof.suite.discover import nearest_suite
 from tests.spec.support import suite, suite_messages
 
 FULL = """\

@@ -1,0 +1,117 @@
+"""A run is judged as a whole; one that broke off is judged only as far as it went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flowproof.flow.boundary import Lanes
+from flowproof.flow.check import Checked, NotGreen, check
+from flowproof.flow.resolve_env import resolve_env
+from flowproof.model.outcome import Divergence, Failed, Passed, Uncertifiable, Unjudged, Verdict
+from flowproof.model.phase import Phase
+from flowproof.model.traffic import ModelTraffic
+from flowproof.model.turn import Turn
+from tests.flow.support import asking, calling, ended, job, saying, turn
+
+CALLED = turn(asking("go"), calling("look", "book"))
+REPLIED = turn(asking("go", "b", "c"), saying("Hello"))
+DIVERGED = Divergence("model", "the model changed", request=3)
+
+
+def checked(
+    folder: Path,
+    steps: str,
+    turns: tuple[Turn, ...],
+    *,
+    phase: Phase = "replay",
+    strict: bool = False,
+    divergence: Divergence | None = None,
+    problems: tuple[str, ...] = (),
+) -> Checked:
+    listed = "".join(f"  - {step}\n" for step in steps.splitlines())
+    head = "name: A\nstrict: true\n" if strict else "name: A\n"
+    made = job(
+        folder, f"{head}agent: {{command: x}}\nsteps:\n  - prompt: go\n{listed}", phase=phase
+    )
+    traffic = ModelTraffic(requests=len(turns), served=len(turns), recorded=len(turns))
+    crossed = Lanes(turns, traffic, divergence=divergence, problems=problems)
+    try:
+        return check(made, resolve_env(made, {}), ended(), crossed)
+    except NotGreen as error:
+        assert not error.checked.judgement.verdict.green
+        return error.checked
+
+
+def test_a_run_that_holds_is_returned(tmp_path: Path) -> None:
+    found = checked(tmp_path, "assert_tool_call: look", (CALLED, REPLIED))
+    assert found.judgement.verdict is Verdict.PASS
+    assert found.trajectory.reply() == "Hello"
+
+
+def test_a_run_that_does_not_hold_is_raised_with_all_that_was_found(tmp_path: Path) -> None:
+    steps = "assert_tool_call: fly\nassert_no_tool_call: look\nassert: reply contains Hello"
+    found = checked(tmp_path, steps, (CALLED, REPLIED))
+    assert found.judgement.verdict is Verdict.FAIL
+    kinds = [type(result.outcome) for result in found.results]
+    assert kinds == [Failed, Failed, Passed]
+
+
+OPEN, SHOWN = Unjudged, Passed
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        pytest.param("assert_tool_call: look", Passed, id="a call that was made"),
+        pytest.param("assert_tool_call: fly", Unjudged, id="a call not made so far"),
+        pytest.param("assert_tool_call: {tool: look, times: {min: 1}}", Passed, id="often enough"),
+        pytest.param("assert_tool_call: {tool: look, times: 1}", Unjudged, id="so often so far"),
+        pytest.param(
+            "assert_tool_call: {tool: look, times: {max: 1}}", Unjudged, id="not too often so far"
+        ),
+        pytest.param("assert_no_tool_call: look", Failed, id="a forbidden call that was made"),
+        pytest.param("assert_no_tool_call: fly", Unjudged, id="a forbidden call not made so far"),
+        pytest.param("assert_tool_calls: [look, book]", Unjudged, id="these calls so far"),
+        pytest.param("assert_tool_calls: [look]", Unjudged, id="other calls so far"),
+        pytest.param("assert: reply contains Hello", Unjudged, id="the reply so far"),
+        pytest.param("assert: reply contains Bye", Unjudged, id="another reply so far"),
+        pytest.param("assert_no_egress", Uncertifiable, id="what nobody could say anyhow"),
+    ],
+)
+def test_a_run_that_broke_off_shows_only_what_nothing_more_could_change(
+    tmp_path: Path, step: str, expected: type
+) -> None:
+    found = checked(tmp_path, step, (CALLED, REPLIED), divergence=DIVERGED)
+    assert [type(result.outcome) for result in found.results] == [expected]
+    assert found.judgement.reason == "the model changed"
+    unfinished = checked(tmp_path, step, (CALLED, REPLIED), problems=("cut",))
+    assert [type(result.outcome) for result in unfinished.results] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        pytest.param("assert_tool_call: look\nassert_tool_call: book", Unjudged, id="all listed"),
+        pytest.param("assert_tool_call: look", Failed, id="one not listed"),
+    ],
+)
+def test_strict_in_a_run_that_broke_off(tmp_path: Path, steps: str, expected: type) -> None:
+    found = checked(tmp_path, steps, (CALLED,), strict=True, divergence=DIVERGED)
+    assert found.results[-1].source == "strict: true"
+    assert isinstance(found.results[-1].outcome, expected)
+
+
+def test_a_refusal_that_was_recorded_is_told(tmp_path: Path) -> None:
+    refused = turn(asking("go"), {"error": {"message": "no\u202e"}}, status=400)
+    step = "assert: reply contains Hello"
+    [told] = checked(tmp_path, step, (refused, REPLIED), phase="record").warnings
+    assert told.startswith("turn 1 was answered with status 400:")
+    assert "\u202e" not in told
+    assert checked(tmp_path, step, (refused, REPLIED)).warnings == ()
+
+
+def test_a_guard_on_a_tool_that_nobody_offered_is_told(tmp_path: Path) -> None:
+    [told] = checked(tmp_path, "assert_no_tool_call: bok", (CALLED,)).warnings
+    assert "did you mean `book`" in told
