@@ -241,7 +241,8 @@ def _translated(limits: Limits) -> Iterator[None]:
     except aiohttp.ClientPayloadError as error:
         raise NoAnswer("the answer broke off") from error
     except (aiohttp.ClientError, OSError) as error:
-        raise NoAnswer(f"the connection failed ({type(error).__name__})") from error
+        told = error.strerror if isinstance(error, OSError) else None
+        raise NoAnswer(f"the connection failed: {told or type(error).__name__}") from error
 
 
 def _reason(error: OSError) -> str:

@@ -20,6 +20,10 @@ def run_single(
     """
     from flowproof.drivers.command import CommandDriver
 
+    if phase == "record":
+        from flowproof.cli.privacy import forbid_inspection
+
+        forbid_inspection()
     driver = CommandDriver(clock=SystemClock())
     # The agent's guard starts on another core while we import what reads specs and traces.
     with driver.prestart():
@@ -34,7 +38,7 @@ def run_single(
         here = Path.cwd()
         folder = specs[0].parent if specs else here
         project = Project(here, JobOptions(phase, trace=trace, strict=strict))
-        suite = project.suite_of(folder)
+        suite = project.usable_suite(folder)
         plan = Plan(
             command="record" if phase == "record" else "run",
             suite=suite.name if suite else folder.name,

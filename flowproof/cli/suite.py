@@ -90,7 +90,7 @@ def run_suite(
     specs = discover(given)
     top = given[0] if given[0].is_dir() else given[0].parent
     project = Project(here, JobOptions("replay", strict=strict))
-    suite = project.suite_of(top)
+    suite = project.usable_suite(top)
     plan = Plan(
         command="suite run",
         suite=suite.name if suite else top.name,

@@ -86,9 +86,13 @@ def _final(assertion: Assertion | None) -> type[Passed] | type[Failed] | tuple[(
 
 
 def _refusals(job: FlowJob, lanes: Lanes) -> Iterator[str]:
-    if job.phase == "record":
-        for number, turn in enumerate(lanes.turns, 1):
-            response = turn.response
-            if response.status >= 400:
-                said = response.text if response.text is not None else compact(response.body)
-                yield f"turn {number} was answered with status {response.status}: {said[:300]}"
+    """What a recording holds that its author may not want to keep."""
+    if job.phase == "replay":
+        return
+    for number, turn in enumerate(lanes.turns, 1):
+        response = turn.response
+        said = response.text if response.text is not None else compact(response.body)
+        if response.status >= 400:
+            yield f"turn {number} was answered with status {response.status}: {said[:300]}"
+        elif response.text is not None:
+            yield f"turn {number} was answered with {response.content_type}, not JSON: {said[:300]}"

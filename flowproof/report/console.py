@@ -111,7 +111,7 @@ def flow_detail(flow: FlowRecord, style: Style = PLAIN, *, verbose: bool = False
         lines += _agent(flow.agent, flow.reason, style)
     lines += _recording(flow)
     lines += [f"{style.tone('warning:', 'warn')} {one_line(text)}" for text in flow.warnings]
-    if lines:
+    if lines or flow.traffic.unserved:
         lines += [f"{style.bold('hint:')} {one_line(hint)}" for hint in hints(flow)]
     return "\n".join(f"  {line}" for line in lines)
 
@@ -165,7 +165,8 @@ def _recording(flow: FlowRecord) -> list[str]:
     if flow.phase != "record" or flow.verdict is Verdict.SKIPPED:
         return []
     dropped = flow.traffic.retries_dropped
-    retries = f"; {dropped} failed and retried requests left out" if dropped else ""
+    requests = "request" if dropped == 1 else "requests"
+    retries = f"; {dropped} failed and retried {requests} left out" if dropped else ""
     if flow.trace is None:
         return [f"no trace was written; an earlier one is as it was{retries}"]
     turns = "1 turn" if flow.traffic.recorded == 1 else f"{flow.traffic.recorded} turns"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from flowproof.errors import CapabilityError, UsageError
+from flowproof.errors import CapabilityError, FlowproofError, UsageError
 from flowproof.flow.job import FlowJob, relative
 from flowproof.model.flow_spec import FlowSpec, SuiteSpec
 from flowproof.model.phase import Phase
@@ -49,6 +49,14 @@ class Project:
         if path not in self._suites:
             self._suites[path] = self._load_suite(path)
         return self._suites[path]
+
+    def usable_suite(self, folder: Path) -> SuiteSpec | None:
+        """The suite that governs a folder, None too if it cannot be used: every flow in it is
+        then an error that says why."""
+        try:
+            return self.suite_of(folder)
+        except FlowproofError:
+            return None
 
     def _load_suite(self, path: Path) -> SuiteSpec:
         from flowproof.spec.suite import load_suite
