@@ -70,10 +70,10 @@ class Flow:
         """Replay the flow, as `flowproof run` does: no model is contacted and no key is needed.
 
         With `strict` a flow that asserts nothing is an error. `trace` is replayed instead of
-        the one beside the spec. What is wrong with the spec or the trace is in the result.
+        the one beside the spec. What is wrong with the spec, its suite or the trace is in the
+        result.
 
         :raises UsageError: if the path is no flow's.
-        :raises FlowproofError: if its suite.yaml cannot be used.
         """
         return self._run("run", JobOptions("replay", _path(trace), strict))
 
@@ -82,7 +82,6 @@ class Flow:
         does, and write the trace beside the spec, or to `out`, if everything held.
 
         :raises UsageError: if the path is no flow's.
-        :raises FlowproofError: if its suite.yaml cannot be used.
         """
         return self._run("record", JobOptions("record", _path(out)))
 
@@ -92,7 +91,7 @@ class Flow:
         specs = discover([self._path])
         project = Project(Path.cwd(), options)
         folder = specs[0].parent
-        suite = project.suite_of(folder)
+        suite = project.usable_suite(folder)
         name = suite.name if suite else folder.name
         return _execute(specs, project, _options(command, name, partial=True))
 
@@ -109,13 +108,13 @@ class Suite:
 
         A run in which no flow ran has not passed, unless `allow_empty`.
 
-        :raises UsageError: if the path does not exist.
-        :raises FlowproofError: if its suite.yaml cannot be used.
+        :raises UsageError: if the path does not exist, or the suite's `order` names a flow
+            that does not.
         """
         top = self._path.absolute()
         specs = discover([top])
         project = Project(Path.cwd(), JobOptions("replay", strict=strict))
-        suite = project.suite_of(top if top.is_dir() else top.parent)
+        suite = project.usable_suite(top if top.is_dir() else top.parent)
         name = suite.name if suite else top.name
         options = _options("suite run", name, skip_untraced=True, allow_empty=allow_empty)
         return _execute(ordered(specs, suite), project, options)

@@ -23,6 +23,7 @@ PACKAGE = Path(flowproof.__file__).parent
 MAX_LINES = 400
 
 GRAPHS = sorted(path.name for path in (ROOT / "graphs").iterdir())
+PAGES = ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
 DRIVERS = ("command", "url", "endpoint")
 SERVERS: tuple[list[str], ...] = ([], ["files"], ["files", "search"])
 
@@ -80,6 +81,12 @@ def undeclared(names: set[str], requirements: Sequence[str]) -> list[str]:
     return [n for n in sorted(names) if not declared & set(map(_normal, known.get(n, ())))]
 
 
+def missing_paths(text: str, root: Path) -> list[str]:
+    """The files that a text for people names below our folders and that are not there."""
+    named = re.findall(r"(?<![\w/.-])(?:docs|examples|graphs|templates|tests)/[\w/.-]+", text)
+    return [path for path in named if not (root / path.rstrip(".")).exists()]
+
+
 def _normal(distribution: str) -> str:
     return re.sub("[-_.]+", "-", distribution).lower()
 
@@ -126,6 +133,12 @@ def test_what_is_imported_is_declared(guilty: Path, pyproject: dict[str, Any]) -
     assert imported(guilty) == {"click", "pytest"}
     assert undeclared({"click", "pytest", "yaml"}, ["Click>=8", "PyYAML"]) == ["pytest"]
     assert undeclared(imported(PACKAGE), pyproject["project"]["dependencies"]) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_pages_name_files_that_exist(page: str) -> None:
+    assert missing_paths("See docs/none.md, or `make lint`. Or LICENSE.", ROOT) == ["docs/none.md"]
+    assert missing_paths((ROOT / page).read_text("utf-8"), ROOT) == []
 
 
 @pytest.mark.parametrize("name", GRAPHS, ids=str)

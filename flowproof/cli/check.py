@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from flowproof.cli.options import Output, output_options, say
+from flowproof.cli.options import Output, output_options, put, say
 
 
 @click.command("check")
@@ -46,7 +45,7 @@ def command(paths: tuple[Path, ...], output: Output) -> int:
             for p in problems
         ]
         checked: list[JsonValue] = [relative(path, here) for path in (*suites, *specs)]
-        sys.stdout.write(write({"checked": checked, "problems": listed}) + "\n")
+        put(write({"checked": checked, "problems": listed}) + "\n")
     else:
         for problem in problems:
             say(str(problem))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
+
+from flowproof.cli.options import put
 
 
 @click.command("graph")
@@ -46,4 +47,4 @@ def command(spec: Path, kind: str, phase: str) -> None:
     for one in chosen:
         drawing = render(compile_flow(flow, one)).rstrip("\n")
         heading = f"{one}:\n" if kind == "text" else ""
-        sys.stdout.write(f"{heading}{drawing}\n{'' if one is chosen[-1] else chr(10)}")
+        put(f"{heading}{drawing}\n{'' if one is chosen[-1] else chr(10)}")

@@ -6,8 +6,6 @@ A command's module is imported when that command runs, so that none pays for ano
 from __future__ import annotations
 
 import importlib
-import os
-import sys
 from collections.abc import Sequence
 
 import click
@@ -57,6 +55,13 @@ class _Commands(click.Group):
             raise click.UsageError(f"no such command `{name}`{hint}", ctx)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            # Not that of our output: a command answers for that. Click would tell nobody.
+            raise RuntimeError("a pipe to another process broke") from error
+
 
 @click.group(
     cls=_Commands,
@@ -69,12 +74,10 @@ def cli() -> None:
     """Record an AI agent once; replay it with no model, no key and no tool server."""
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], command: click.Command = cli) -> int:
     """Run one command line; the exit code of the process."""
     try:
-        outcome = cli.main(list(arguments), prog_name="flowproof", standalone_mode=False)
-        # At exit it would be too late to answer for a reader that has left.
-        sys.stdout.flush()
+        outcome = command.main(list(arguments), prog_name="flowproof", standalone_mode=False)
         return int(outcome) if isinstance(outcome, int) else int(ExitCode.PASSED)
     except click.exceptions.Exit as error:
         return error.exit_code
@@ -89,9 +92,8 @@ def run(arguments: Sequence[str]) -> int:
         return int(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return int(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output has left; Python would complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit:
+        # So click leaves when the reader of its help has left.
         return int(ExitCode.PASSED)
     except Exception as error:
         return _internal(error, arguments)
@@ -108,7 +110,9 @@ def _tell(error: FlowproofError, arguments: Sequence[str]) -> None:
 
 
 def _internal(error: Exception, arguments: Sequence[str]) -> int:
-    message = f"internal error: {type(error).__name__}: {error}"
+    from flowproof.model.visible import printable
+
+    message = printable(f"internal error: {type(error).__name__}: {error}")
     if "--json" in arguments:
         _print_json(message, ExitCode.INTERNAL)
     if "--debug" in arguments:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
@@ -55,7 +56,26 @@ def output_options(function: F) -> F:
 
 def say(text: str) -> None:
     """A line for people, on stderr."""
-    sys.stderr.write(text + "\n")
+    with for_a_reader(sys.stderr):
+        sys.stderr.write(text + "\n")
+
+
+def put(text: str) -> None:
+    """A result, on stdout."""
+    with for_a_reader(sys.stdout):
+        sys.stdout.write(text)
+
+
+@contextlib.contextmanager
+def for_a_reader(stream: TextIO) -> Iterator[None]:
+    """Write to a stream. A reader that leaves, such as `head`, is no error, and changes neither
+    what a command does nor what it returns."""
+    try:
+        yield
+        stream.flush()
+    except BrokenPipeError:
+        # Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def environment() -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from flowproof.cli.options import Output, environment, say
+from flowproof.cli.options import Output, environment, put, say
 from flowproof.cli.view import view_for
 from flowproof.drivers.interface import Driver
 from flowproof.flow.job import World
@@ -68,7 +68,7 @@ def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int
     if output.json:
         from flowproof.report.run_json import dump
 
-        sys.stdout.write(dump(record))
+        put(dump(record))
     if not output.quiet or record.exit_code:
         from flowproof.report.console import Style, summary, wants_color
 

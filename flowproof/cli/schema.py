@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import click
+
+from flowproof.cli.options import put
 
 
 @click.command("schema")
@@ -22,4 +23,4 @@ def command(kind: str) -> None:
     from flowproof.spec.schema import flow_schema, suite_schema
 
     schema = flow_schema() if kind == "flow" else suite_schema()
-    sys.stdout.write(json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
+    put(json.dumps(schema, indent=2, ensure_ascii=False) + "\n")

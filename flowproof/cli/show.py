@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
+
+from flowproof.cli.options import put
 
 
 @click.command("show")
@@ -23,8 +24,8 @@ def command(trace: Path, as_json: bool) -> None:
     require_spoken(found)
     trajectory = trajectory_of(found.turns)
     if as_json:
-        sys.stdout.write(dump_part(trajectory))
+        put(dump_part(trajectory))
         return
     made = [found.spec_name or trace.name, found.recorded, f"flowproof {found.flowproof}"]
     heading = "  ".join(part for part in made if part)
-    sys.stdout.write(f"{heading}\n\n{trajectory_text(trajectory)}\n")
+    put(f"{heading}\n\n{trajectory_text(trajectory)}\n")

@@ -5,34 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
-from flowproof.cli.options import Output
+from flowproof.cli.options import Output, for_a_reader
 
 if TYPE_CHECKING:
     from flowproof.model.run_record import FlowRecord
+    from flowproof.report.live import Progress
 
 
-class View(Protocol):
-    """Told about flows as they start and end; open while they run."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
-
-    def flow_started(self, name: str) -> None:
-        """A flow begins."""
-
-    def flow_ended(self, record: FlowRecord) -> None:
-        """A flow has its verdict."""
-
-
-def view_for(flows: int, output: Output, environ: Mapping[str, str]) -> View:
+def view_for(flows: int, output: Output, environ: Mapping[str, str]) -> Progress:
     """A live view where several flows run on a terminal; else a line for each that ended."""
     if flows > 1 and not output.quiet:
         from flowproof.report.console import is_interactive
@@ -51,7 +33,8 @@ def view_for(flows: int, output: Output, environ: Mapping[str, str]) -> View:
 
         color = wants_color(sys.stderr, environ) if output.color is None else output.color
         lines = PlainLines(sys.stderr, style=Style(color), verbose=output.verbose)
-        lines.flow_ended(record)
+        with for_a_reader(sys.stderr):
+            lines.flow_ended(record)
 
     return Late(tell)
 

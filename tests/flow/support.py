@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -130,14 +131,17 @@ def job(
     )
 
 
-class FrozenClock:
-    """Always the same instant."""
+class Clock:
+    """Always the same instant; each look at the seconds is one second later."""
+
+    def __init__(self) -> None:
+        self._seconds = count()
 
     def now(self) -> datetime:
         return datetime(2026, 11, 30, 9, 0, 0, tzinfo=UTC)
 
     def monotonic(self) -> float:
-        return 100.0
+        return float(next(self._seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +180,8 @@ def send(url: str, body: Any) -> tuple[int, Any]:
 def world(
     driver: Driver, environ: Mapping[str, str] | None = None, *, debug: bool = False
 ) -> World:
-    """A world in which time stands still."""
-    return World(FrozenClock(), environ or {}, driver, in_flight_grace=1.0, debug=debug)
+    """A world of its own."""
+    return World(Clock(), environ or {}, driver, in_flight_grace=1.0, debug=debug)
 
 
 def run(

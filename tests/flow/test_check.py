@@ -9,7 +9,7 @@ import pytest
 from flowproof.flow.boundary import Lanes
 from flowproof.flow.check import Checked, NotGreen, check
 from flowproof.flow.resolve_env import resolve_env
-from flowproof.model.outcome import Divergence, Failed, Passed, Uncertifiable, Unjudged, Verdict
+from flowproof.model.outcome import Divergence, Failed, Passed, Unjudged, Verdict
 from flowproof.model.phase import Phase
 from flowproof.model.traffic import ModelTraffic
 from flowproof.model.turn import Turn
@@ -58,9 +58,6 @@ def test_a_run_that_does_not_hold_is_raised_with_all_that_was_found(tmp_path: Pa
     assert kinds == [Failed, Failed, Passed]
 
 
-OPEN, SHOWN = Unjudged, Passed
-
-
 @pytest.mark.parametrize(
     ("step", "expected"),
     [
@@ -77,7 +74,6 @@ OPEN, SHOWN = Unjudged, Passed
         pytest.param("assert_tool_calls: [look]", Unjudged, id="other calls so far"),
         pytest.param("assert: reply contains Hello", Unjudged, id="the reply so far"),
         pytest.param("assert: reply contains Bye", Unjudged, id="another reply so far"),
-        pytest.param("assert_no_egress", Uncertifiable, id="what nobody could say anyhow"),
     ],
 )
 def test_a_run_that_broke_off_shows_only_what_nothing_more_could_change(

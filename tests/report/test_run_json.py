@@ -144,7 +144,7 @@ def flow_changed(**changes: object) -> str:
     [
         pytest.param("{", "not JSON", id="no-json"),
         pytest.param("[]", "expected an object", id="no-object"),
-        pytest.param("[" * 5000, "nested", id="too-deep"),
+        pytest.param("[" * 5000 + "]" * 5000, "nested", id="too-deep"),
         pytest.param("{}", "`schema` is nothing", id="no-schema"),
         pytest.param(changed(schema="flowproof.run/2"), "by flowproof 0.1.0, and", id="newer"),
         pytest.param(changed(schema=7), "`schema` is 7", id="odd-schema"),

@@ -1,0 +1,127 @@
+"""Which flows stand below the paths that a user names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from flowproof.errors import ExitCode, UsageError
+from flowproof.suite.discover import discover
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for name in (
+        "b.flow.yaml",
+        "a.flow.yaml",
+        "deep/er/c.flow.yaml",
+        "deep/d.flow.yaml",
+        ".hidden/x.flow.yaml",
+        ".flowproof/runs/x.flow.yaml",
+        ".x.flow.yaml",
+        "suite.yaml",
+        "e.flow.yml",
+        "a.trace.json",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    return tmp_path
+
+
+def names(found: tuple[Path, ...], below: Path) -> list[str]:
+    return [str(path.relative_to(below)) for path in found]
+
+
+ALL = ["a.flow.yaml", "b.flow.yaml", "deep/d.flow.yaml", "deep/er/c.flow.yaml"]
+
+
+def test_a_folder_sorted_and_without_what_is_hidden(tree: Path) -> None:
+    found = discover([tree])
+    assert names(found, tree) == ALL
+    assert all(path.is_absolute() for path in found)
+
+
+def test_paths_come_in_the_order_given(tree: Path) -> None:
+    found = discover([tree / "deep/d.flow.yaml", tree])
+    assert names(found, tree) == ["deep/d.flow.yaml", *(n for n in ALL if n != "deep/d.flow.yaml")]
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        pytest.param("a.flow.yaml", id="itself"),
+        pytest.param("deep/../a.flow.yaml", id="through another folder"),
+        pytest.param("link/a.flow.yaml", id="through a link to its folder"),
+        pytest.param(".", id="within its folder"),
+    ],
+)
+def test_each_flow_once(tree: Path, again: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tree / "link").symlink_to(tree)
+    monkeypatch.chdir(tree)
+    found = discover([Path("a.flow.yaml"), Path(again)])
+    assert found[0] == tree / "a.flow.yaml"
+    assert [path.name for path in found].count("a.flow.yaml") == 1
+
+
+def test_a_link_with_its_own_name_has_its_own_trace_and_is_its_own_flow(tree: Path) -> None:
+    (tree / "deep/z.flow.yaml").symlink_to(tree / "a.flow.yaml")
+    assert names(discover([tree / "deep"]), tree)[-1] == "deep/z.flow.yaml"
+
+
+def test_links_that_lead_back_are_entered_once(tree: Path) -> None:
+    (tree / "deep/up").symlink_to(tree)
+    (tree / "itself").symlink_to(tree / "itself")
+    (tree / "nowhere").symlink_to(tree / "gone")
+    (tree / "itself.flow.yaml").symlink_to(tree / "itself.flow.yaml")
+    assert names(discover([tree]), tree) == ALL
+
+
+def test_a_linked_folder_is_entered(tree: Path) -> None:
+    other = tree / ".hidden"
+    (tree / "zoo").symlink_to(other)
+    assert names(discover([tree]), tree) == [*ALL, "zoo/x.flow.yaml"]
+
+
+def test_a_folder_with_a_flows_name_is_a_folder(tree: Path) -> None:
+    (tree / "f.flow.yaml").mkdir()
+    assert names(discover([tree]), tree) == ALL
+
+
+def test_a_hidden_folder_that_is_named_is_searched(tree: Path) -> None:
+    assert names(discover([tree / ".hidden"]), tree) == [".hidden/x.flow.yaml"]
+
+
+def test_nothing_found_is_no_error(tmp_path: Path) -> None:
+    assert discover([tmp_path]) == ()
+    assert discover([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("a.flow.yml", "no such file or folder; did you mean", id="misspelt"),
+        pytest.param("qqqqq", "no such file or folder", id="missing"),
+        pytest.param("gone/a.flow.yaml", "no such file or folder", id="in a missing folder"),
+        pytest.param("a.trace.json", "a flow's file name ends in .flow.yaml", id="another kind"),
+        pytest.param("suite.yaml", "a flow's file name ends in .flow.yaml", id="a suite"),
+    ],
+)
+def test_paths_that_are_none(tree: Path, name: str, text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        discover([tree / name])
+    assert text in str(caught.value)
+    assert name in str(caught.value)
+    assert caught.value.exit_code is ExitCode.AUTHOR_ERROR
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unreadable to root")
+def test_a_folder_that_cannot_be_read(tree: Path) -> None:
+    (tree / "deep").chmod(0)
+    try:
+        with pytest.raises(UsageError, match="cannot be read"):
+            discover([tree])
+    finally:
+        (tree / "deep").chmod(0o700)
