@@ -11,6 +11,7 @@ from tests.benchmarks.canned import canned_upstream
 from tests.benchmarks.measure import Command, compare, run
 
 AGENT = Path(__file__).with_name("agent.py")
+SDK_AGENT = Path(__file__).with_name("sdk_agent.py")
 RESULT = 1024
 FLOWPROOF = [sys.executable, "-m", "flowproof"]
 # Compiled modules are kept, as on a machine where flowproof is installed.
@@ -22,6 +23,7 @@ def main() -> None:
         start_up(Path(folder))
         replay_of_two_turns(Path(folder))
         growth(Path(folder))
+        sdk_agent(Path(folder))
 
 
 def start_up(folder: Path) -> None:
@@ -51,17 +53,27 @@ def growth(folder: Path) -> None:
         doubling = f"{size / before:4.2f} ×" if before else "      "
         print(
             f"{turns:3} turns: trace {size / 1e6:5.2f} MB {doubling}   replay {found.ratio:4.2f} × "
-            f"the bare agent   peak {found.peak / 1e6:4.0f} MB"
+            f"the bare agent {found.extra * 1000:+5.0f} ms   peak {found.peak / 1e6:4.0f} MB"
         )
         before = size
-    print("  (aims: at most 2.1 × per doubling, 1.5 MB and 1.5 × at 200, 150 MB at 400)")
+    print("  (aims: at most 2.1 × per doubling, 1.5 MB at 200, 150 MB at 400)")
 
 
-def recorded(folder: Path, turns: int, upstream: str) -> Path:
+def sdk_agent(folder: Path) -> None:
+    with canned_upstream(200) as upstream:
+        spec = recorded(folder, 200, upstream, SDK_AGENT)
+        found = compare(replay(spec), bare(folder, 200, upstream, SDK_AGENT), pairs=3)
+    print(
+        f"200 turns on the openai SDK  {found.ratio:5.2f} × the bare agent      "
+        f"{found.extra * 1000:+.0f} ms (aim 1.50)"
+    )
+
+
+def recorded(folder: Path, turns: int, upstream: str, agent: Path = AGENT) -> Path:
     spec = folder / f"turns{turns}.flow.yaml"
     spec.write_text(
         f"name: {turns} turns\n"
-        f"agent:\n  command: {sys.executable} {AGENT}\n"
+        f"agent:\n  command: {sys.executable} {agent}\n"
         f"  env: {{TURNS: '{turns}', RESULT: '{RESULT}'}}\n"
         "steps:\n  - prompt: measure\n  - assert: reply contains done\n"
     )
@@ -74,10 +86,10 @@ def replay(spec: Path) -> Command:
     return Command([*FLOWPROOF, "run", str(spec)], ENVIRONMENT, spec.parent)
 
 
-def bare(folder: Path, turns: int, upstream: str) -> Command:
-    own = {"OPENAI_BASE_URL": upstream, "FLOWPROOF_PROMPT": "measure"}
+def bare(folder: Path, turns: int, upstream: str, agent: Path = AGENT) -> Command:
+    own = {"OPENAI_BASE_URL": upstream, "OPENAI_API_KEY": "none", "FLOWPROOF_PROMPT": "measure"}
     env = {**ENVIRONMENT, **own, "TURNS": str(turns), "RESULT": str(RESULT)}
-    return Command([sys.executable, str(AGENT)], env, folder)
+    return Command([sys.executable, str(agent)], env, folder)
 
 
 if __name__ == "__main__":
