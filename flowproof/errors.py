@@ -159,3 +159,16 @@ class PortTaken(WorldError):
 
 class CapabilityError(WorldError):
     """This platform or this version of flowproof cannot enforce, observe or run what is asked."""
+
+
+class NotBuiltYet(CapabilityError):
+    """A file declares what this version validates and cannot run. Each feature comes with its
+    place, as `file:line:column`."""
+
+    def __init__(self, features: Sequence[tuple[str, str]]) -> None:
+        lines = [
+            f"{place}: `{feature}` cannot be run by this version" for place, feature in features
+        ]
+        super().__init__(
+            "\n".join([*lines, "  what is built and what is not: README, Not built yet"])
+        )

@@ -157,15 +157,32 @@ def _difference(
     dialect: Dialect, nearest: Candidate, pinned: JsonValue, request: int
 ) -> Divergence:
     recorded = nearest.request
-    for name, old, new in _paired_parts(dialect, recorded, pinned):
-        if not _same_part(old, new):
-            root = next(part.path for part in (old, new) if part is not None)
-            change = first_change(
-                root, MISSING if old is None else old.value, MISSING if new is None else new.value
-            )
-            return _explained(dialect.part_kind(name, change.path), change, nearest, request)
-    change = first_change("$", recorded, pinned)
-    return _explained(dialect.message_kind(recorded, change.path), change, nearest, request)
+    parts = [
+        (name, next(part.path for part in (old, new) if part is not None), old, new)
+        for name, old, new in _paired_parts(dialect, recorded, pinned)
+        if not _same_part(old, new)
+    ]
+    messages = _changed_messages(dialect, recorded, pinned)
+    if not parts:
+        change = first_change("$", recorded, pinned)
+        also = [] if messages < 2 else [f"{messages - 1} more messages"]
+        kind = dialect.message_kind(recorded, change.path)
+        return _explained(kind, change, nearest, request, also)
+    name, root, old, new = parts[0]
+    change = first_change(
+        root, MISSING if old is None else old.value, MISSING if new is None else new.value
+    )
+    also = list(dict.fromkeys(path for _, path, _, _ in parts if path != root))
+    if messages and "$.messages" not in (root, *also):
+        also.append("$.messages")
+    return _explained(dialect.part_kind(name, change.path), change, nearest, request, also)
+
+
+def _changed_messages(dialect: Dialect, recorded: JsonValue, pinned: JsonValue) -> int:
+    pairs = zip_longest(
+        dialect.message_list(recorded), dialect.message_list(pinned), fillvalue=MISSING
+    )
+    return sum(not _same_or_missing(old, new) for old, new in pairs)
 
 
 def first_change(path: str, recorded: JsonValue | Missing, replayed: JsonValue | Missing) -> Change:
@@ -191,20 +208,31 @@ def _same_or_missing(old: JsonValue | Missing, new: JsonValue | Missing) -> bool
     return same(old, new)
 
 
-def _explained(kind: str, change: Change, nearest: Candidate, request: int) -> Divergence:
+def _explained(
+    kind: str, change: Change, nearest: Candidate, request: int, also: Sequence[str]
+) -> Divergence:
     shown = _inside_text(change) or change
     kind = visible(kind[:_LONGEST_KIND])
     return Divergence(
         kind=kind,
         message=(
             f"model request {request} differs from turn {nearest.number} in its {kind}, "
-            f"at {shown.path}{_notes(shown)}"
+            f"at {shown.path}{_notes(shown)}{_also(also)}"
         ),
         request=request,
         turn=nearest.number,
         path=shown.path,
         excerpt=_excerpt(shown),
     )
+
+
+def _also(places: Sequence[str]) -> str:
+    """Where else the two requests differ, so that one run tells of all that was changed."""
+    if not places:
+        return ""
+    shown = ", ".join(visible(place[:60]) for place in places[:5])
+    more = f" and {len(places) - 5} more places" if len(places) > 5 else ""
+    return f"; also different: {shown}{more}"
 
 
 def _inside_text(change: Change) -> Change | None:

@@ -18,6 +18,7 @@ from flowproof.boundary.model_proxy import (
     refuse_unserved,
 )
 from flowproof.model.jsonvalue import write
+from flowproof.model.outcome import REFUSED
 from flowproof.model.rawtext import to_bytes
 from flowproof.model.turn import Response
 
@@ -46,7 +47,7 @@ class ReplayingProxy:
         else:
             divergence = self._cassette.miss(call.operation, call.request)
         status = call.status if isinstance(call, Unreadable) else 400
-        await refuse(call.dialect, reply, f"flowproof: replay diverged: {divergence}", status)
+        await refuse(call.dialect, reply, f"{REFUSED}: {divergence}", status)
 
 
 async def _serve(call: ModelCall, taken: Taken, reply: Reply) -> None:

@@ -31,44 +31,64 @@ def interception_warnings(
 
     said = [f"{showing.name(tool)} ({_role(tool in mocked, tool in forbidden)})" for tool in tools]
     return (
-        f"nothing intercepts {showing.some(said)}: at the model boundary flowproof changes only "
-        "what the model is told, so the agent itself runs a tool that the model asks for, at "
-        "record and again at every replay. A tool declared under `mcp:` with a `result:` does "
-        "not run; otherwise stub it in the agent.",
+        f"nothing intercepts {showing.some(said)}: when the model asks for it, the agent itself "
+        "runs it, at record and at every replay; stub it there if that does harm",
     )
 
 
-def guard_warnings(assertions: Sequence[Assertion], trajectory: Trajectory) -> tuple[str, ...]:
-    """One warning for each guard on a tool that the model was never offered and never called.
+def vacuous_guards(
+    assertions: Sequence[Assertion], trajectory: Trajectory, declared: Collection[str]
+) -> tuple[AssertNoToolCall, ...]:
+    """The guards on a tool that the model was never offered and never called.
 
-    Such a guard passes whatever the agent does: a misspelt name looks the same.
+    Such a guard passes whatever the agent does: a misspelt name looks the same. A tool that the
+    flow declares under `tools:` is known, and its absence meant.
     """
     if not trajectory.turns:
         return ()
+    known = _known(trajectory) | set(declared)
+    return tuple(
+        item for item in assertions if isinstance(item, AssertNoToolCall) and item.tool not in known
+    )
+
+
+def guard_warnings(
+    assertions: Sequence[Assertion], trajectory: Trajectory, declared: Collection[str] = ()
+) -> tuple[str, ...]:
+    """One warning for each guard that could not fail."""
+    return tuple(
+        f"{item.position}: {unknown_tool(item.tool, trajectory)}, so this guard could not fail"
+        for item in vacuous_guards(assertions, trajectory, declared)
+    )
+
+
+def mock_warnings(mocks: Sequence[Mock], trajectory: Trajectory) -> tuple[str, ...]:
+    """One warning for each mock of a tool that the model was never offered and never called."""
+    if not trajectory.turns:
+        return ()
+    known = _known(trajectory)
+    return tuple(
+        f"{mock.position}: {unknown_tool(mock.tool, trajectory)}, so this result was never used"
+        for mock in mocks
+        if mock.results and mock.tool not in known
+    )
+
+
+def unknown_tool(tool: str, trajectory: Trajectory) -> str:
+    """That no request offered a tool, and which one may have been meant."""
     from flowproof.checks import showing
 
-    offered = trajectory.offered_tools()
-    known = offered | {placed.call.name for placed in trajectory.calls()}
-    warnings: list[str] = []
-    for item in assertions:
-        if not isinstance(item, AssertNoToolCall) or item.tool in known:
-            continue
-        near = showing.nearest(item.tool, known)
-        hint = f"did you mean {showing.name(near)}?" if near else f"offered were {_names(offered)}"
-        warnings.append(
-            f"{item.position}: no request offered a tool named {showing.name(item.tool)}, "
-            f"so this guard could not fail; {hint}"
-        )
-    return tuple(warnings)
+    near = showing.nearest(tool, _known(trajectory))
+    offered = showing.some(map(showing.name, sorted(trajectory.offered_tools())))
+    hint = f"did you mean {showing.name(near)}?" if near else f"offered were {offered or 'none'}"
+    return f"no request offered a tool named {showing.name(tool)} ({hint})"
+
+
+def _known(trajectory: Trajectory) -> set[str]:
+    return set(trajectory.offered_tools()) | {placed.call.name for placed in trajectory.calls()}
 
 
 def _role(mocked: bool, forbidden: bool) -> str:
     if mocked and forbidden:
         return "mocked and forbidden"
     return "mocked" if mocked else "forbidden"
-
-
-def _names(tools: Collection[str]) -> str:
-    from flowproof.checks import showing
-
-    return showing.some(map(showing.name, sorted(tools))) or "none at all"

@@ -21,6 +21,7 @@ def command(paths: tuple[Path, ...], output: Output) -> int:
     from flowproof.spec.flow import load_flow
     from flowproof.spec.suite import load_suite
     from flowproof.suite.discover import discover, nearest_suite
+    from flowproof.suite.project import ordered
 
     here = Path.cwd()
     specs = discover(paths)
@@ -28,15 +29,17 @@ def command(paths: tuple[Path, ...], output: Output) -> int:
         suite for spec in specs if (suite := nearest_suite(spec.parent)) is not None
     )
     problems: list[Problem] = []
+    later: list[str] = []
     for suite in suites:
         try:
-            load_suite(suite, shown=relative(suite, here))
+            ordered(specs, load_suite(suite, shown=relative(suite, here)))
         except SpecError as error:
             problems += error.problems
     for spec in specs:
         try:
             flow = load_flow(spec, shown=relative(spec, here))
             compile_flow(flow, "replay")
+            later += [f"{one.position}: `{one.feature}`" for one in flow.unsupported]
         except SpecError as error:
             problems += error.problems
     if output.json:
@@ -49,6 +52,8 @@ def command(paths: tuple[Path, ...], output: Output) -> int:
     else:
         for problem in problems:
             say(str(problem))
+        for place in later:
+            say(f"{place} is valid, and this version cannot run it")
         files = len(specs) + len(suites)
         if not output.quiet or problems:
             found = f"{len(problems) or 'no'} problem{'s' * (len(problems) != 1)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ import anyio
 from flowproof.cli.options import Output, environment, put, say
 from flowproof.cli.view import view_for
 from flowproof.drivers.interface import Driver
+from flowproof.errors import UsageError
 from flowproof.flow.job import World
 from flowproof.model.clock import SystemClock
 from flowproof.suite.project import Project
@@ -37,6 +38,7 @@ class Plan:
     allow_empty: bool = False
     partial: bool = False
     reports: Mapping[str, Path] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int:
@@ -51,7 +53,9 @@ def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int
         skip_untraced=plan.skip_untraced,
         allow_empty=plan.allow_empty,
         partial=plan.partial,
+        warnings=plan.warnings,
     )
+    _require_writable(plan.reports.values())
     view = view_for(len(plan.specs), output, environ)
 
     async def main() -> RunRecord:
@@ -87,6 +91,20 @@ async def _listen(interrupt: Interrupt) -> None:
                 signal.signal(number, signal.SIG_DFL)
                 signal.raise_signal(number)
             interrupt.request()
+
+
+def _require_writable(folders: Iterable[Path]) -> None:
+    """Learn before the run that reports have no place, and not after it.
+
+    :raises UsageError: if a folder cannot be made or written to.
+    """
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot write reports to {folder}: {error.strerror}") from error
+        if not os.access(folder, os.W_OK):
+            raise UsageError(f"cannot write reports to {folder}: it is read-only")
 
 
 def _write(plan: Plan, record: RunRecord) -> list[str]:

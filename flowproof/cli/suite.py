@@ -82,7 +82,7 @@ def run_suite(
     from flowproof.cli.running import Plan, execute
     from flowproof.drivers.command import CommandDriver
     from flowproof.model.clock import SystemClock
-    from flowproof.suite.discover import discover
+    from flowproof.suite.discover import SUFFIX, discover
     from flowproof.suite.project import JobOptions, Project, ordered
 
     here = Path.cwd()
@@ -99,5 +99,6 @@ def run_suite(
         skip_untraced=True,
         allow_empty=allow_empty,
         reports=_reports((), Path("reports")) if reports is None else reports,
+        warnings=() if specs else (f"there is no *{SUFFIX} below {', '.join(map(str, given))}",),
     )
     return execute(plan, output, project, CommandDriver(clock=SystemClock()))

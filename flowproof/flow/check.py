@@ -11,18 +11,22 @@ from itertools import zip_longest
 
 from flowproof.checks.interface import Evidence
 from flowproof.checks.registry import check_all
-from flowproof.checks.warnings import guard_warnings
+from flowproof.checks.warnings import (
+    guard_warnings,
+    mock_warnings,
+    unknown_tool,
+    vacuous_guards,
+)
 from flowproof.errors import FlowproofError
 from flowproof.flow.boundary import Lanes
-from flowproof.flow.job import FlowJob
-from flowproof.flow.judge import Judgement, judge
+from flowproof.flow.job import FlowJob, relative
+from flowproof.flow.judge import Judgement, judge, refusal
 from flowproof.flow.resolve_env import Prepared
 from flowproof.flow.trajectory import trajectory_of
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.flow_spec import Assertion, AssertNoToolCall, AssertToolCall, Times
 from flowproof.model.outcome import AssertionResult, Failed, Passed, Uncertifiable, Unjudged
 from flowproof.model.trajectory import Trajectory
-from flowproof.model.visible import compact
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,29 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
     trajectory = trajectory_of(lanes.turns)
     evidence = Evidence(trajectory, strict=job.spec.strict, line=job.spec.position.line)
     results = check_all(prepared.assertions, evidence)
-    if lanes.divergence is not None or lanes.problems:
+    declared = [mock.tool for mock in job.spec.mocks]
+    if lanes.divergence is not None or lanes.problems or lanes.traffic.requests == 0:
         results = tuple(_as_far_as_it_went(prepared.assertions, results))
-    judgement = judge(job.spec.agent, job.phase, ended, lanes, results, strict=job.strict)
-    warnings = (*guard_warnings(prepared.assertions, trajectory), *_refusals(job, lanes))
+    vacuous = vacuous_guards(prepared.assertions, trajectory, declared)
+    if job.strict:
+        results = tuple(_unproven(prepared.assertions, results, vacuous, trajectory))
+    judgement = judge(
+        job.spec.agent,
+        job.phase,
+        ended,
+        lanes,
+        results,
+        answered=any(turn.answers for turn in trajectory.turns),
+        asserted=len(results) > len(vacuous),
+        strict=job.strict,
+    )
+    warnings = (
+        *guard_warnings(prepared.assertions, trajectory, declared),
+        *mock_warnings(job.spec.mocks, trajectory),
+        *_task_warnings(prepared, trajectory),
+        *_refusals(job, lanes),
+        *_place(job, prepared, ended, lanes),
+    )
     checked = Checked(judgement, results, trajectory, warnings)
     if not judgement.verdict.green:
         raise NotGreen(checked)
@@ -74,6 +97,39 @@ def _as_far_as_it_went(
             yield replace(result, outcome=open)
 
 
+def _unproven(
+    assertions: Sequence[Assertion],
+    results: Sequence[AssertionResult],
+    vacuous: Sequence[Assertion],
+    trajectory: Trajectory,
+) -> Iterator[AssertionResult]:
+    """The results of a strict run, in which a guard that could not fail holds nothing."""
+    for assertion, result in zip_longest(assertions, results):
+        if isinstance(assertion, AssertNoToolCall) and assertion in vacuous:
+            why = unknown_tool(assertion.tool, trajectory)
+            reason = f"{why}, so this could not fail; declare it under `tools:` if that is meant"
+            yield replace(result, outcome=Unjudged(reason))
+        else:
+            yield result
+
+
+def _task_warnings(prepared: Prepared, trajectory: Trajectory) -> Iterator[str]:
+    """An agent that does not read its task replays whatever the spec says."""
+    task = prepared.task.strip()
+    said = (message.text or "" for turn in trajectory.turns for message in turn.added)
+    if task and trajectory.turns and not any(task in text for text in said):
+        yield "the task stands in no request as it was given: does the agent read FLOWPROOF_PROMPT?"
+
+
+def _place(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> Iterator[str]:
+    """Where an agent ran that came to nothing: most often it is not where its author thinks."""
+    if ended.status and lanes.traffic.requests == 0 and job.spec.agent.cwd is None:
+        yield (
+            f"the agent ran in {relative(prepared.cwd, job.folder)} (the suite's folder, or the "
+            "current one); `cwd: .` means the folder of the spec"
+        )
+
+
 def _final(assertion: Assertion | None) -> type[Passed] | type[Failed] | tuple[()]:
     """The outcome of an assertion that no later turn could change."""
     match assertion:
@@ -90,9 +146,5 @@ def _refusals(job: FlowJob, lanes: Lanes) -> Iterator[str]:
     if job.phase == "replay":
         return
     for number, turn in enumerate(lanes.turns, 1):
-        response = turn.response
-        said = response.text if response.text is not None else compact(response.body)
-        if response.status >= 400:
-            yield f"turn {number} was answered with status {response.status}: {said[:300]}"
-        elif response.text is not None:
-            yield f"turn {number} was answered with {response.content_type}, not JSON: {said[:300]}"
+        if turn.response.status >= 400 or turn.response.text is not None:
+            yield f"turn {number} holds no answer of a model: {refusal(turn)}"

@@ -20,6 +20,8 @@ from flowproof.model.outcome import (
     Verdict,
 )
 from flowproof.model.phase import Phase
+from flowproof.model.turn import Turn
+from flowproof.model.visible import compact
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +49,25 @@ def judge(
     lanes: Lanes,
     results: Sequence[AssertionResult],
     *,
+    answered: bool,
+    asserted: bool,
     strict: bool,
 ) -> Judgement:
     """The verdict of a flow that ran to its end.
 
-    The first finding decides it, since it explains those after it; all are told.
+    `answered` says whether any turn holds an answer of a model, `asserted` whether any assertion
+    could have failed. The first finding decides, since it explains those after it; all are told.
     """
-    findings = list(_findings(agent, phase, ended, lanes, results))
+    findings = list(_findings(agent, phase, ended, lanes, results, answered=answered))
     if findings:
         reason = "\n".join(finding.text for finding in findings)
         return Judgement(findings[0].verdict, findings[0].exit_code, reason)
-    if results:
+    if asserted:
         return Judgement(Verdict.PASS, ExitCode.PASSED)
+    nothing = "nothing was asserted that could have failed" if results else "nothing was asserted"
     if strict:
-        return Judgement(Verdict.ERROR, ExitCode.AUTHOR_ERROR, "nothing was asserted (strict)")
-    return Judgement(Verdict.PASS_NOTHING_ASSERTED, ExitCode.PASSED, "nothing was asserted")
+        return Judgement(Verdict.ERROR, ExitCode.AUTHOR_ERROR, f"{nothing} (strict)")
+    return Judgement(Verdict.PASS_NOTHING_ASSERTED, ExitCode.PASSED, nothing)
 
 
 def _findings(
@@ -70,6 +76,8 @@ def _findings(
     ended: AgentExit,
     lanes: Lanes,
     results: Sequence[AssertionResult],
+    *,
+    answered: bool,
 ) -> Iterator[Finding]:
     if ended.error and lanes.traffic.requests:
         yield Finding(Verdict.ERROR, ExitCode.WORLD_ERROR, ended.error)
@@ -91,11 +99,33 @@ def _findings(
         return
     if lanes.traffic.requests == 0:
         yield _fault(_no_requests(phase, ended, lanes))
-    elif lanes.unconsumed:
+        return
+    if not answered and not agent.keep_retries:
+        yield _no_answer(phase, lanes)
+        return
+    if lanes.unconsumed:
         yield _fault(_unconsumed(lanes))
     if not ended.timed_out and ended.status != agent.expect_exit:
         yield _fault(_exit(agent, ended))
     yield from _assertion_findings(results)
+
+
+def _no_answer(phase: Phase, lanes: Lanes) -> Finding:
+    """Errors alone make no recording: an agent that shrugs them off would pass for ever."""
+    said = "; ".join(dict.fromkeys(refusal(turn) for turn in lanes.turns[:20]))
+    text = f"no request got an answer of a model: {said}"
+    allowed = "if that is what the flow is about, set agent.keep_retries: true"
+    if phase == "record":
+        return Finding(Verdict.ERROR, ExitCode.WORLD_ERROR, f"{text} ({allowed})")
+    return _author(f"the recording holds no answer of a model: {said} ({allowed})")
+
+
+def refusal(turn: Turn) -> str:
+    """What the upstream said in place of an answer."""
+    response = turn.response
+    if response.text is not None:
+        return f"status {response.status}, {response.content_type}: {compact(response.text)}"
+    return f"status {response.status}: {compact(response.body)}"
 
 
 def _fault(text: str) -> Finding:
@@ -124,7 +154,8 @@ def _of_assertions(
     found: Sequence[AssertionResult], results: Sequence[AssertionResult], what: str
 ) -> str:
     assertions = "1 assertion" if len(results) == 1 else f"{len(results)} assertions"
-    return f"{len(found)} of {assertions} {what}: {found[0].source}"
+    first = ", first" if len(found) > 1 else ""
+    return f"{len(found)} of {assertions} {what}{first}: {found[0].source}"
 
 
 def _exit(agent: Agent, ended: AgentExit) -> str:
@@ -143,7 +174,8 @@ def _no_requests(phase: Phase, ended: AgentExit, lanes: Lanes) -> str:
         listed = ", ".join(f"{one.method} {one.path} ({one.count}×)" for one in unserved)
         return (
             "no model request arrived that flowproof serves; what arrived was: "
-            f"{listed}. Is the client's base URL right, and its API one that flowproof speaks?"
+            f"{listed}. This version serves POST …/chat/completions (OpenAI); is the client's "
+            "base URL right, and its API that one?"
         )
     if ended.timed_out:
         return "no model request had reached flowproof's proxy by then"

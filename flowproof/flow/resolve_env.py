@@ -14,7 +14,7 @@ from typing import assert_never
 
 from flowproof.boundary.mocks import MockedTool
 from flowproof.checks.warnings import interception_warnings
-from flowproof.errors import CapabilityError, UnsetVariable, UsageError
+from flowproof.errors import NotBuiltYet, UnsetVariable, UsageError
 from flowproof.flow.agent_environment import PLACEHOLDER_KEY, Handles, key_remover
 from flowproof.flow.handles import unknown
 from flowproof.flow.job import FlowJob
@@ -100,11 +100,7 @@ def resolve_env(job: FlowJob, environ: Mapping[str, str]) -> Prepared:
 
 def _require_capable(spec: FlowSpec) -> None:
     if spec.unsupported:
-        lines = [
-            f"{one.position}: `{one.feature}` cannot be run by this version"
-            for one in spec.unsupported
-        ]
-        raise CapabilityError("\n".join(lines))
+        raise NotBuiltYet([(str(one.position), one.feature) for one in spec.unsupported])
 
 
 def _require_writable(job: FlowJob) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from flowproof.dialects.interface import Dialect
 from flowproof.dialects.registry import by_name
@@ -64,6 +65,7 @@ def _view(
         system=said.system,
         base=base.number if base else None,
         kept=kept,
+        continues=kept > _instructions(raw, dialect),
         added=tuple(added),
         request_text=(lengths[-1] if lengths else 0) + envelope,
         tools=said.tools,
@@ -88,6 +90,12 @@ def _base(raw: Sequence[JsonValue], system: str, seen: Sequence[_Seen]) -> tuple
         if kept == len(earlier.raw):
             break  # it continues this turn to the end; an older one can share no more of it
     return best, longest
+
+
+def _instructions(raw: Sequence[JsonValue], dialect: Dialect) -> int:
+    """How many messages at the beginning are the system's."""
+    roles = (dialect.message(item, {}).role for item in raw)
+    return sum(1 for _ in takewhile("system".__eq__, roles))
 
 
 def _common(left: Sequence[JsonValue], right: Sequence[JsonValue]) -> int:

@@ -55,6 +55,10 @@ class Excerpt:
     text: str
 
 
+REFUSED = "flowproof: replay diverged"
+"""How the answer to a diverged request begins, which agents tend to print."""
+
+
 @dataclass(frozen=True, slots=True)
 class Divergence:
     """The first difference between what was recorded and what the agent sent.

@@ -47,7 +47,8 @@ class TurnView:
     """One model request with its answer.
 
     `number` counts recorded turns from 1. The request repeats the first `kept` messages of the
-    turn numbered `base` (None: of no turn) and continues with `added`. `request_text` is the
+    turn numbered `base` (None: of no turn) and goes on with `added`; `continues` says that it is
+    the same conversation, and not only the same instructions. `request_text` is the
     length in characters of all text in the request. `answers` has one message per choice, and
     is empty where the answer was an error.
     """
@@ -63,6 +64,7 @@ class TurnView:
     tools: tuple[str, ...]
     status: int
     answers: tuple[Message, ...]
+    continues: bool = False
     mocked: tuple[str, ...] = ()
     tokens: tuple[int, int] | None = None
 

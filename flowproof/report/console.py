@@ -11,7 +11,7 @@ from typing import TextIO
 
 from flowproof.errors import ExitCode
 from flowproof.model.agent_exit import AgentExit
-from flowproof.model.outcome import Divergence, Passed, Verdict
+from flowproof.model.outcome import REFUSED, Divergence, Passed, Unjudged, Verdict
 from flowproof.model.run_record import FlowRecord, RunRecord
 from flowproof.report.text import one_line, readable
 from flowproof.report.words import (
@@ -100,19 +100,20 @@ def flow_detail(flow: FlowRecord, style: Style = PLAIN, *, verbose: bool = False
     """What stands below the line of a flow that is not green or has warnings; else nothing,
     but for what its agent printed if `verbose`."""
     lines: list[str] = []
-    if not flow.verdict.green:
+    green = flow.verdict.green
+    if not green or flow.verdict is Verdict.FLAKY:
         lines += _block(flow.reason)
-        if flow.divergence is not None:
-            lines += _divergence(flow.divergence, flow.reason, style)
-        lines += _assertions(flow, style)
-    elif flow.verdict is Verdict.FLAKY:
-        lines += _block(flow.reason)
-    if flow.agent is not None and (verbose or not flow.verdict.green):
-        lines += _agent(flow.agent, flow.reason, style)
-    lines += _recording(flow)
-    lines += [f"{style.tone('warning:', 'warn')} {one_line(text)}" for text in flow.warnings]
-    if lines or flow.traffic.unserved:
+    if not green and flow.divergence is not None:
+        lines += _divergence(flow.divergence, flow.reason, style)
+    found = [f"{style.tone('warning:', 'warn')} {one_line(text)}" for text in flow.warnings]
+    if not green or found or flow.traffic.unserved:
         lines += [f"{style.bold('hint:')} {one_line(hint)}" for hint in hints(flow)]
+    if not green:
+        lines += _assertions(flow, style)
+    lines += _recording(flow)
+    lines += found
+    if flow.agent is not None and (verbose or not green):
+        lines += _agent(flow.agent, flow.reason, style, verbose=verbose)
     return "\n".join(f"  {line}" for line in lines)
 
 
@@ -130,9 +131,16 @@ def summary(record: RunRecord, reports: Sequence[str] = (), style: Style = PLAIN
 
 
 def _assertions(flow: FlowRecord, style: Style) -> list[str]:
+    """What does not hold; what could not be judged is only counted where it has one cause."""
     lines = []
+    reasons = [r.outcome.reason for r in flow.assertions if isinstance(r.outcome, Unjudged)]
+    counted = len(reasons) > 1 and len(set(reasons)) == 1
+    if counted:
+        words = outcome_words(Unjudged(""))
+        symbol = style.tone(words.symbol, words.tone)
+        lines.append(f"{symbol} {len(reasons)} assertions not judged: {one_line(reasons[0])}")
     for result in flow.assertions:
-        if isinstance(result.outcome, Passed):
+        if isinstance(result.outcome, Passed) or (counted and isinstance(result.outcome, Unjudged)):
             continue
         words = outcome_words(result.outcome)
         message, expected, closest = outcome_says(result.outcome)
@@ -173,11 +181,13 @@ def _recording(flow: FlowRecord) -> list[str]:
     return [f"wrote {one_line(flow.trace.path)} ({turns}){retries}"]
 
 
-def _agent(agent: AgentExit, reason: str, style: Style) -> list[str]:
+def _agent(agent: AgentExit, reason: str, style: Style, *, verbose: bool) -> list[str]:
     end = f"the agent {one_line(agent_end(agent))}"
     lines = [] if end in reason or (agent.error and agent.error in reason) else [style.faint(end)]
     for name, captured in (("stdout", agent.stdout), ("stderr", agent.stderr)):
-        if captured.tail.strip():
+        if REFUSED in captured.text and not verbose:
+            lines.append(style.faint(f"its {name} repeats what it was refused with; -v shows it"))
+        elif captured.tail.strip():
             lines += [style.faint(f"its {name} ends:"), *_block(captured.tail, "  | ")]
     return lines
 

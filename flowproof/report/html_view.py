@@ -224,7 +224,8 @@ def _turn_facts(turn: TurnView) -> Iterator[str]:
     if turn.model:
         yield turn.model
     if turn.base is not None:
-        yield f"continues turn {turn.base}"
+        shares = "continues" if turn.continues else "has the instructions of"
+        yield f"{shares} turn {turn.base}"
     if turn.tools:
         yield f"{len(turn.tools)} tools offered" if len(turn.tools) > 1 else "1 tool offered"
     if turn.status != 200:

@@ -33,7 +33,12 @@ def _turn(turn: TurnView, base: TurnView | None) -> Iterator[str]:
     yield f"turn {turn.number}  ({'; '.join(facts)})"
     if turn.base is not None:
         messages = "1 message" if turn.kept == 1 else f"{turn.kept} messages"
-        yield f"  continues turn {turn.base} after {messages}"
+        if not turn.continues:
+            yield f"  has the instructions of turn {turn.base}"
+        elif turn.added:
+            yield f"  continues turn {turn.base} after {messages}"
+        else:
+            yield f"  repeats the request of turn {turn.base} ({messages})"
     offered = turn.tools if base is None else [t for t in turn.tools if t not in base.tools]
     withdrawn = [] if base is None else [t for t in base.tools if t not in turn.tools]
     for verb, names in (("offers", offered), ("no longer offers", withdrawn)):

@@ -178,6 +178,11 @@ def hints(flow: FlowRecord) -> tuple[str, ...]:
     if flow.divergence is not None:
         if flow.divergence.kind.startswith("tool result"):
             found.append("if this value is new in every run, give the tool a result under `tools:`")
+        elif flow.divergence.kind.endswith(" text"):
+            found.append(
+                "if this text is new in every run (a date, an id), fix it for the test: let the "
+                "agent read it from a variable that agent.env sets"
+            )
         found.append(f"if this change is meant, record it again: flowproof record {flow.path}")
     if flow.traffic.unserved:
         requests = ", ".join(

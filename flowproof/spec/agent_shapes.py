@@ -5,31 +5,55 @@ Counterpart: `flow_shapes` puts them into a flow, the drivers act on `model.flow
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from flowproof.model.flow_spec import Agent
 from flowproof.spec import variables
 from flowproof.spec.containers import ByKind, ListOf, MapOf
-from flowproof.spec.records import Apart, Field, Needs, OneOf, Record, Values
-from flowproof.spec.shapes import Choice, Duration, Flag, Json, Text, Whole
-from flowproof.spec.shell_words import shell_faults
-from flowproof.spec.source import Report
+from flowproof.spec.records import Apart, Field, Needs, OneOf, Record, RecordPlace, Values
+from flowproof.spec.shapes import (
+    Choice,
+    Duration,
+    Flag,
+    Json,
+    Schema,
+    Text,
+    Whole,
+    text_schema,
+    whole,
+)
+from flowproof.spec.shell_words import Fault, Means, shell_faults
+from flowproof.spec.source import Mark, Report
 from flowproof.spec.yaml_nodes import ScalarNode
 
 URL = Text("an address that begins with http:// or https://", r"(?:https?://|\$\{)\S+", True)
 
 
-def check_command(node: ScalarNode, report: Report, hint: str) -> None:
-    """Note what in a command only a shell would understand, with what to do about it."""
+def check_command(node: ScalarNode, report: Report, hint: Callable[[Fault], str]) -> None:
+    """Note what in a command only a shell would understand; `hint` says what to do about it."""
     for fault in shell_faults(node.text):
         mark = report.point(node, fault.offset, fault.length)
         message = f"{fault.message}, and no shell runs this command" if fault.shell else ""
-        report.note(mark, message or fault.message, accepted=hint if fault.shell else "")
+        report.note(mark, message or fault.message, accepted=hint(fault) if fault.shell else "")
+
+
+class ShellReferences:
+    """With `shell: true` a `${` in the command is the shell's; else it must be a reference."""
+
+    def check(self, keys: Mapping[str, Mark], record: RecordPlace, report: Report) -> None:
+        """Nothing yet: `_agent` looks at the command once the value of `shell` is known."""
+
+    def schema(self) -> Schema:
+        shell: Schema = {"properties": {"shell": {"const": True}}, "required": ["shell"]}
+        command = text_schema(whole(variables.WELL_FORMED))
+        return {"anyOf": [shell, {"properties": {"command": command}}]}
 
 
 COMMAND = Field(
     "command",
-    Text("a command", variables=True),
+    Text("a command"),
     "The command that starts the agent. It is split into words as a POSIX shell splits them; no "
-    "shell runs it unless `shell` is true.",
+    "shell runs it unless `shell` is true, and then `${VAR}` in it is the shell's.",
 )
 SHELL = Field("shell", Flag(), "Run the command by `sh -c`.", default=False)
 CWD = Field(
@@ -74,6 +98,7 @@ WARM = Field(
     ),
     "Start from a warm interpreter.",
     default=False,
+    later="agent.warm",
 )
 ENDPOINT_URL = Field(
     "endpoint", URL, "An agent that answers with its own trajectory.", later="agent.endpoint"
@@ -81,7 +106,12 @@ ENDPOINT_URL = Field(
 SERVICE_URL = Field(
     "url", URL, "A running service, sent the task by a POST request.", later="agent.url"
 )
-PROXY_PORT = Field("proxy_port", Whole(1, 65535), "The port at which the service finds the model.")
+PROXY_PORT = Field(
+    "proxy_port",
+    Whole(1, 65535),
+    "The port at which the service finds the model.",
+    later="agent.proxy_port",
+)
 METHOD = Field(
     "method",
     Choice(("POST", "PUT", "PATCH")),
@@ -111,6 +141,7 @@ HEADERS = Field(
         key_accepted="letters, digits and `-`",
     ),
     "Headers of the request. Never stored.",
+    later="agent.headers",
 )
 TIMEOUT = Field("timeout", Duration(), "How long the agent may take.", default=300)
 KEEP_RETRIES = Field(
@@ -153,12 +184,22 @@ CONVERSATION = Field(
 _ONLY_PROCESS = "it is about a process that flowproof starts"
 
 
+def _hint(fault: Fault) -> str:
+    match fault.means:
+        case Means.VARIABLE:
+            return f"set `{fault.name}` in `agent.env`, or set `shell: true`"
+        case Means.FOLDER:
+            return f"set `agent.cwd` to `{fault.name}`, or set `shell: true`"
+        case _:
+            return "set `shell: true`, or quote it"
+
+
 def _agent(values: Values, report: Report) -> Agent:
-    node, shell = values.node_of(COMMAND), values.get(SHELL, False)
+    # A `shell` that cannot be read is a problem of its own, and says nothing about the command.
+    node, shell = values.node_of(COMMAND), values.get(SHELL, values.has(SHELL))
     if isinstance(node, ScalarNode) and not shell:
-        check_command(node, report, "set `shell: true`, or quote it")
-    if values.get(WARM):
-        report.later("agent.warm", values.mark_of(WARM))
+        report.use_variables(node)
+        check_command(node, report, _hint)
     return Agent(
         command=values.get(COMMAND),
         url=values.get(SERVICE_URL),
@@ -201,6 +242,7 @@ AGENT = Record(
     ),
     _agent,
     (
+        ShellReferences(),
         OneOf(("command", "url", "endpoint")),
         Needs("url", "proxy_port", "the service must find the model at a port known beforehand"),
         Needs("proxy_port", "url", "a command finds the model through its environment"),

@@ -117,10 +117,12 @@ _FREEZE = Record(
     _nothing,
 )
 
-NAME = Field("name", ONE_LINE, "The flow's name; unique in a suite.", required=True)
+NAME = Field(
+    "name", ONE_LINE, "The flow's name: one line; it should be unique in a suite.", required=True
+)
 DESCRIPTION = Field("description", Text(), "What the flow shows, for people.")
 APP = Field("app", Choice(("agent",)), "What kind of program is tested.", default="agent")
-TAGS_FIELD = Field("tags", TAGS, "Names by which flows are selected.")
+TAGS_FIELD = Field("tags", TAGS, "Names for people and for selection.")
 EXPECTED = Field(
     "expected_behavior",
     Text(variables=True),

@@ -45,6 +45,15 @@ class Pattern:
         """
         return self._compiled.search(_utf8(text)) is not None
 
+    @property
+    def matches_every_text(self) -> bool:
+        """Whether the pattern is known to match whatever it searches.
+
+        True is certain: an empty match needs nothing of a text, or only its start, or only its
+        end. False is not: where a pattern names start and end, or `\\b`, nothing is said.
+        """
+        return self.search("") and len(_anchors(self.text)) < 2
+
 
 def _utf8(text: str) -> bytes:
     try:
@@ -90,14 +99,14 @@ _TOO_LARGE = (
     "repeat less, or repeat something simpler than \\p{…}"
 )
 
-_TWO_CLAUSES = "look for one thing per clause and join the clauses with `and`"
+_ONE_THING = "look for one thing per clause or step"
 _NEGATION = "forbid the unwanted shape with `assert_no_tool_call` or `reply does not match`"
 _BACKREFERENCE = "a backreference, {found}, is not supported; write the text out again"
 
 _GROUPS = (
-    ("(?=", f"look-ahead, (?=…), is not supported; {_TWO_CLAUSES}"),
+    ("(?=", f"look-ahead, (?=…), is not supported; {_ONE_THING}"),
     ("(?!", f"negative look-ahead, (?!…), is not supported; {_NEGATION}"),
-    ("(?<=", f"look-behind, (?<=…), is not supported; {_TWO_CLAUSES}"),
+    ("(?<=", f"look-behind, (?<=…), is not supported; {_ONE_THING}"),
     ("(?<!", f"negative look-behind, (?<!…), is not supported; {_NEGATION}"),
     ("(?>", "an atomic group, (?>…), is not supported; use (?:…), nothing backtracks here"),
     ("(?(", "a conditional, (?(…)…|…), is not supported; write both alternatives out"),
@@ -235,3 +244,20 @@ def _refuse_misread(pattern: str) -> None:
                 )
             case _:
                 continue
+
+
+_ANCHOR = r"""
+      \\Q .*? (?: \\E | \Z )
+    | (?P<start> \^ | \\A )
+    | (?P<end> \$ | \\z )
+    | (?P<word> \\[bB] )
+    | \\ .
+    | \[ \^? \]? (?: \\. | \[:\^?\w+:\] | [^\]\\] )* \]
+    """
+
+
+def _anchors(pattern: str) -> set[str]:
+    """The places that a pattern names; one between words is as good as start and end."""
+    found = re.finditer(_ANCHOR, pattern, re.VERBOSE | re.DOTALL)
+    kinds = {match.lastgroup for match in found if match.lastgroup}
+    return kinds | {"start", "end"} if "word" in kinds else kinds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from stat import S_ISREG
@@ -13,6 +14,10 @@ from flowproof.errors import Problem, SpecError
 from flowproof.spec.shapes import Shape
 from flowproof.spec.source import MAX_BYTES, Mark, Refused, Report, TooManyProblems
 from flowproof.spec.yaml_nodes import Node, read_nodes
+
+# Told by its name or its first key: a trace may be larger than a spec, and be no YAML.
+_TRACE_NAMES = (".trace.json", ".trace.jsonl")
+_TRACE = re.compile(rb"""\s{0,99}(?:\{\s{0,99})?"?format"?\s{0,99}:\s{0,99}"?flowproof-trace\b""")
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -47,6 +52,12 @@ def _bytes(path: Path, shown: str) -> bytes:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         _refuse(shown, f"cannot be read: {reason}")
+    if path.name.endswith(_TRACE_NAMES) or _TRACE.match(data):
+        _refuse(
+            shown,
+            "this is a trace, not a spec; `flowproof show` prints what it holds",
+            accepted="a flow (`*.flow.yaml`) or a suite (`suite.yaml`)",
+        )
     if len(data) > MAX_BYTES:
         _refuse(shown, f"larger than {MAX_BYTES // 1024 // 1024} MiB")
     return data

@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
 from flowproof.model.jsonvalue import JsonValue
 from flowproof.spec.shapes import Schema, Shape
-from flowproof.spec.source import Mark, Refused, Report, choices, nearest, quoted
+from flowproof.spec.source import Mark, Refused, Report, choices, listed, nearest, quoted
 from flowproof.spec.yaml_nodes import Entry, MappingNode, Node, ScalarNode, kind
 
 T = TypeVar("T")
@@ -20,7 +20,8 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Field(Generic[T_co]):
-    """One key of a record. `later` names the feature where this version cannot run it yet."""
+    """One key of a record. `later` names the feature where this version cannot run it yet; the
+    key with its default asks for nothing."""
 
     key: str
     shape: Shape[T_co]
@@ -28,6 +29,10 @@ class Field(Generic[T_co]):
     required: bool = False
     default: JsonValue = None
     later: str = ""
+
+    def is_default(self, value: object) -> bool:
+        """Whether a value says no more than leaving the key out."""
+        return self.default is not None and value == self.default
 
     def schema(self) -> Schema:
         """The shape's schema with what an editor shows."""
@@ -170,7 +175,7 @@ class Record(Generic[T]):
     rules: tuple[Rule, ...] = ()
 
     def read(self, node: Node, report: Report) -> T:
-        keys = ", ".join(field.key for field in self.fields)
+        keys = listed((field.key, bool(field.later)) for field in self.fields)
         if not isinstance(node, MappingNode):
             empty = isinstance(node, ScalarNode) and node.empty
             found = "the value is missing" if empty else f"found {kind(node)}"
@@ -192,12 +197,12 @@ class Record(Generic[T]):
                 )
                 continue
             entries[name] = entry
-            if known[name].later:
-                report.later(known[name].later, entry.key.mark)
             try:
                 values[name] = known[name].shape.read(entry.value, report)
             except Refused:
                 continue
+            if known[name].later and not known[name].is_default(values[name]):
+                report.later(known[name].later, entry.key.mark)
         marks = {name: entry.key.mark for name, entry in entries.items()}
         self._check(marks, RecordPlace(self.title, node.mark, meant), report)
         return self.build(Values(node.mark, entries, values), report)

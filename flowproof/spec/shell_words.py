@@ -6,24 +6,39 @@ The drivers split the same text as a POSIX shell splits words; here its author i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 
 from flowproof.spec import variables
 
 _ENOUGH = 20
-_ASSIGNMENT = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*=)")
+_ASSIGNMENT = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)=\S*")
+_FOLDER = re.compile(r"\s*cd\s+(?:\"([^\"]+)\"|'([^']+)'|([^\s'\"|&;<>]+))\s*(?=&&|;)")
 _EXPANSION = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\()")
 _EMPTY_FIRST = re.compile(r"""\s*(?:''|"")+(?:\s|$)""")
 
 
+class Means(Enum):
+    """What shell syntax is for, where a spec can say the same."""
+
+    VARIABLE = "variable"
+    FOLDER = "folder"
+    OTHER = "other"
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Where in a command something is wrong; `shell` says that a shell would understand it."""
+    """Where in a command something is wrong; `shell` says that a shell would understand it.
+
+    `name` is the variable or the folder that a shell would set.
+    """
 
     offset: int
     length: int
     message: str
     shell: bool
+    means: Means = Means.OTHER
+    name: str = ""
 
 
 def shell_faults(command: str) -> tuple[Fault, ...]:
@@ -33,11 +48,24 @@ def shell_faults(command: str) -> tuple[Fault, ...]:
     """
     if _EMPTY_FIRST.match(command):
         return (Fault(0, len(command), "the command names no program", False),)
-    faults = []
-    if found := _ASSIGNMENT.match(command):
-        name = found.group(1)
-        faults.append(Fault(found.start(1), len(name), f"`{name}…` is shell syntax", True))
-    return (*faults, *_scan(command.rstrip()))
+    faults = _assignments(command)
+    folder = _FOLDER.match(command)
+    for fault in _scan(command.rstrip()):
+        if folder and fault.offset == folder.end():
+            name = next(filter(None, folder.groups()))
+            fault = replace(fault, means=Means.FOLDER, name=name)
+        faults.append(fault)
+    return tuple(faults)
+
+
+def _assignments(command: str) -> list[Fault]:
+    faults: list[Fault] = []
+    at = 0
+    while len(faults) < _ENOUGH and (found := _ASSIGNMENT.match(command, at)):
+        name, at = found.group(1), found.end()
+        message = f"`{name}=…` is shell syntax"
+        faults.append(Fault(found.start(1), len(name) + 1, message, True, Means.VARIABLE, name))
+    return faults
 
 
 def _scan(command: str) -> list[Fault]:

@@ -54,6 +54,15 @@ def choices(names: Iterable[str]) -> str:
     return ", ".join(map(quoted, names))
 
 
+def listed(names: Iterable[tuple[str, bool]]) -> str:
+    """Names as a list of what is accepted; those that come with True cannot run yet, and stand
+    at its end."""
+    given = dict(names)
+    now = ", ".join(name for name, later in given.items() if not later)
+    later = ", ".join(name for name, later in given.items() if later)
+    return "; ".join(part for part in (now, later and f"not run by this version: {later}") if part)
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known name that `word` most likely stands for; empty where none is close."""
     if len(word) > _SHOWN:

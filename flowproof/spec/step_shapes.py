@@ -6,13 +6,14 @@ Counterpart: `step_grammar` knows the prose itself; here its faults get their pl
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from flowproof.model.flow_spec import Clause, Expected, Matcher, Times
 from flowproof.spec import variables
 from flowproof.spec.containers import ByKind, ListOf, Made, MapOf
 from flowproof.spec.records import Apart, Field, OneOf, Record, Values
 from flowproof.spec.shapes import Compared, Schema, Text, Whole, scalar, text_schema, whole
-from flowproof.spec.source import Refused, Report
+from flowproof.spec.source import Refused, Report, quoted
 from flowproof.spec.step_grammar import (
     MAX_LENGTH,
     REPLY_ACCEPTED,
@@ -25,6 +26,9 @@ from flowproof.spec.step_grammar import (
 from flowproof.spec.step_patterns import PATH, REPLY_PHRASE, TOOL, TOOL_PHRASE
 from flowproof.spec.yaml_nodes import Node, ScalarNode
 
+if TYPE_CHECKING:
+    from flowproof.spec.pattern import Pattern
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCallParts:
@@ -36,22 +40,31 @@ class ToolCallParts:
     times: Times | None = None
 
 
-def check_regex(node: ScalarNode, text: str, offset: int, report: Report) -> None:
-    """Note why a regular expression cannot be used. One with `${VAR}` is judged at run."""
+def check_regex(node: ScalarNode, text: str, offset: int, report: Report) -> Pattern | None:
+    """The pattern of a regular expression; None after noting why it cannot be used. One with
+    `${VAR}` is judged at run, and None too."""
     from flowproof.spec.pattern import PatternError, compile_pattern
 
     if variables.references(text):
-        return
+        return None
     try:
-        compile_pattern(variables.resolve(text, lambda name: None))
+        return compile_pattern(variables.resolve(text, lambda name: None))
     except PatternError as error:
         report.note(report.point(node, offset, len(text)), f"this pattern cannot be used: {error}")
+        return None
 
 
 def _note_findings(node: ScalarNode, phrase: ToolPhrase | ReplyPhrase, report: Report) -> None:
     report.use_variables(node)
     for regex in phrase.regexes:
-        check_regex(node, regex.text, regex.offset, report)
+        pattern = check_regex(node, regex.text, regex.offset, report)
+        if pattern is not None and pattern.matches_every_text:
+            presence = "; `exists` for any value" if isinstance(phrase, ToolPhrase) else ""
+            report.note(
+                report.point(node, regex.offset, len(regex.text)),
+                f"the pattern {quoted(regex.text)} matches every text, so it tells nothing",
+                accepted=f"a pattern that some text does not match{presence}",
+            )
     for fault in phrase.faults:
         report.note(
             report.point(node, fault.offset, fault.length),

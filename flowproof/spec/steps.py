@@ -24,7 +24,7 @@ from flowproof.model.flow_spec import (
 )
 from flowproof.spec.containers import ListOf
 from flowproof.spec.shapes import Schema, Shape
-from flowproof.spec.source import Report, choices, nearest, quoted
+from flowproof.spec.source import Report, choices, listed, nearest, quoted
 from flowproof.spec.step_grammar import ReplyPhrase
 from flowproof.spec.step_shapes import (
     CALL,
@@ -123,10 +123,7 @@ KINDS = (
 )
 _SHOWN = 10
 _BY_KEY = {step.key: step for step in KINDS}
-_ACCEPTED = ", ".join(
-    ([f"{step.key}: …" for step in KINDS if step.shape is not None])
-    + [step.key for step in KINDS if step.bare]
-)
+_ACCEPTED = listed((step.key if step.bare else f"{step.key}: …", step.later) for step in KINDS)
 
 
 class StepShape:

@@ -18,8 +18,6 @@ _Suite: TypeAlias = Callable[[Path, str], SuiteSpec]
 
 
 def _suite(values: Values, report: Report) -> _Suite:
-    if values.get(keys.RETRIES, 0):
-        report.later("retries", values.mark_of(keys.RETRIES))
     order = values.get(keys.ORDER, ())
     for path in dict.fromkeys(order):
         if order.count(path) > 1:

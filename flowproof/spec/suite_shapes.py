@@ -106,7 +106,9 @@ JOBS = Field(
     "How many flows run at once.",
 )
 TIMEOUT = Field("timeout", Duration(), "How long a flow may take that says nothing itself.")
-RETRIES = Field("retries", _RETRIES, "How often a failed flow is tried again.", default=0)
+RETRIES = Field(
+    "retries", _RETRIES, "How often a failed flow is tried again.", default=0, later="retries"
+)
 STRICT = Field("strict", Flag(), "Make every flow strict.", default=False)
 TAGS_FIELD = Field("tags", TAGS, "Tags for every flow.")
 SERVICES = Field(

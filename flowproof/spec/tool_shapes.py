@@ -88,7 +88,7 @@ _MCP_COMMAND = Field(
         "a command",
         variables=True,
         check=lambda node, report: check_command(
-            node, report, "quote it, or write a script and name that"
+            node, report, lambda fault: "quote it, or write a script and name that"
         ),
     ),
     "A server that the agent spawns. Run only while recording.",

@@ -15,11 +15,12 @@ SUITE_FILE = "suite.yaml"
 def discover(paths: Iterable[Path]) -> tuple[Path, ...]:
     """Every `*.flow.yaml` under these files and folders: absolute, each once.
 
-    They come in the order of the paths given, those below one folder sorted. Hidden folders,
-    and with them `.flowproof`, are skipped. A folder that is reached again through a symbolic
-    link is entered once.
+    They come in the order of the paths given, those below one folder sorted. Hidden folders
+    (`.flowproof` is one) and `node_modules` are skipped. A folder that is reached again through
+    a symbolic link is entered once.
 
-    :raises UsageError: if a path does not exist, is a file of another kind, or cannot be read.
+    :raises UsageError: if a path does not exist, is a file of another kind, or cannot be read,
+        and for a `*.flow.yml`, which would be left out without a word.
     """
     found: dict[Path, Path] = {}
     for path in paths:
@@ -52,7 +53,10 @@ def _under(folder: Path, entered: set[Path]) -> Iterator[Path]:
     for path in paths:
         # Unlike those of `os.scandir`, these answer for a link that leads to itself.
         if path.is_dir():
-            yield from _under(path, entered)
+            if path.name != "node_modules":
+                yield from _under(path, entered)
+        elif path.name.endswith(".flow.yml"):
+            raise UsageError(f"{path}: a flow's file name ends in {SUFFIX}; rename it")
         elif path.name.endswith(SUFFIX) and path.is_file():
             yield path
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from flowproof.errors import CapabilityError, FlowproofError, UsageError
+from flowproof.errors import FlowproofError, NotBuiltYet, UsageError
 from flowproof.flow.job import FlowJob, relative
 from flowproof.model.flow_spec import FlowSpec, SuiteSpec
 from flowproof.model.phase import Phase
@@ -63,11 +63,7 @@ class Project:
 
         suite = load_suite(path, shown=relative(path, self.here))
         if suite.unsupported:
-            lines = [
-                f"{one.position}: `{one.feature}` cannot be run by this version"
-                for one in suite.unsupported
-            ]
-            raise CapabilityError("\n".join(lines))
+            raise NotBuiltYet([(str(one.position), one.feature) for one in suite.unsupported])
         if suite.min_version and _numbers(suite.min_version) > _numbers(__version__):
             raise UsageError(
                 f"{relative(path, self.here)}: this suite needs flowproof {suite.min_version} or "

@@ -40,6 +40,7 @@ def run_record(
     *,
     interrupted: bool,
     allow_empty: bool,
+    warnings: tuple[str, ...] = (),
 ) -> RunRecord:
     """Everything a run left to say; `duration` in seconds. A run in which no flow ran has the
     exit code for that, unless `allow_empty`."""
@@ -57,6 +58,7 @@ def run_record(
         partial=facts.partial,
         exit_code=_exit_code(flows, interrupted=interrupted, allow_empty=allow_empty),
         flows=tuple(flows),
+        warnings=warnings,
     )
 
 

@@ -35,7 +35,8 @@ class RunOptions:
     """How a run treats its flows as a whole. `chance` (three random bytes) makes its id unique.
 
     With `skip_untraced`, a flow without a trace is skipped and not an error; `allow_empty` lets
-    a run in which nothing ran be green; `partial` says that the flows are a selection.
+    a run in which nothing ran be green; `partial` says that the flows are a selection;
+    `warnings` are about the run as a whole.
     """
 
     command: str
@@ -44,6 +45,7 @@ class RunOptions:
     skip_untraced: bool = False
     allow_empty: bool = False
     partial: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 def new_run_id(now: datetime, chance: bytes) -> str:
@@ -108,6 +110,7 @@ async def run_flows(
         world.clock.monotonic() - begun,
         interrupted=interrupt.requested,
         allow_empty=options.allow_empty,
+        warnings=options.warnings,
     )
 
 

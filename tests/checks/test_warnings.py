@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from flowproof.checks.warnings import guard_warnings, interception_warnings
+from flowproof.checks.warnings import (
+    guard_warnings,
+    interception_warnings,
+    mock_warnings,
+    vacuous_guards,
+)
 from flowproof.model.flow_spec import Mock
 from flowproof.model.trajectory import Trajectory
 from tests.checks.builders import AT, call, called, never, trajectory
@@ -21,7 +26,7 @@ def test_one_warning_names_every_tool_that_still_runs() -> None:
     assert warning.startswith(
         "nothing intercepts `search` (mocked), `refund` (mocked and forbidden), `wipe` (forbidden):"
     )
-    assert "at record and again at every replay" in warning
+    assert "at record and at every replay" in warning
     assert warning.count("wipe") == 1 and "declared" not in warning.partition(":")[0]
 
 
@@ -35,19 +40,33 @@ def test_a_guard_on_a_tool_that_was_never_offered_is_named_with_the_nearest() ->
     seen = trajectory(call("search"), tools=("search", "issue_refund"))
     (warning,) = guard_warnings([never("isue_refund"), never("search")], seen)
     assert warning == (
-        "book.flow.yaml:7:5: no request offered a tool named `isue_refund`, so this guard could "
-        "not fail; did you mean `issue_refund`?"
+        "book.flow.yaml:7:5: no request offered a tool named `isue_refund` (did you mean "
+        "`issue_refund`?), so this guard could not fail"
     )
 
 
 def test_a_guard_far_from_any_tool_gets_the_list() -> None:
     (warning,) = guard_warnings([never("zzz")], trajectory(text="hi", tools=("search", "book")))
-    assert warning.endswith("offered were `book`, `search`")
+    assert "(offered were `book`, `search`)" in warning
     (warning,) = guard_warnings([never("zzz")], trajectory(text="hi"))
-    assert warning.endswith("offered were none at all")
+    assert "(offered were none)" in warning
 
 
 def test_no_warning_for_a_guard_on_an_offered_or_called_tool_or_without_turns() -> None:
     seen = trajectory(call("invented"), tools=("issue_refund",))
     assert guard_warnings([never("issue_refund"), never("invented"), called("x")], seen) == ()
     assert guard_warnings([never("zzz")], Trajectory(())) == ()
+
+
+def test_a_declared_tool_may_be_absent_on_purpose() -> None:
+    seen = trajectory(text="hi", tools=("search",))
+    assert guard_warnings([never("wipe")], seen, ["wipe"]) == ()
+    assert vacuous_guards([never("wipe")], seen, ["wipe"]) == ()
+    assert vacuous_guards([never("wipe")], seen, []) == (never("wipe"),)
+
+
+def test_a_mock_of_a_tool_that_was_never_offered_is_named_with_the_nearest() -> None:
+    seen = trajectory(call("lookup_order"), tools=("lookup_order",))
+    (warning,) = mock_warnings([mock("lookup_orders", "x"), mock("lookup_order", "x")], seen)
+    assert "`lookup_orders` (did you mean `lookup_order`?)" in warning
+    assert mock_warnings([mock("lookup_orders")], seen) == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ def checked(
     *,
     phase: Phase = "replay",
     strict: bool = False,
+    demanding: bool = False,
     divergence: Divergence | None = None,
     problems: tuple[str, ...] = (),
 ) -> Checked:
@@ -35,6 +37,7 @@ def checked(
     made = job(
         folder, f"{head}agent: {{command: x}}\nsteps:\n  - prompt: go\n{listed}", phase=phase
     )
+    made = replace(made, strict=demanding)
     traffic = ModelTraffic(requests=len(turns), served=len(turns), recorded=len(turns))
     crossed = Lanes(turns, traffic, divergence=divergence, problems=problems)
     try:
@@ -103,7 +106,7 @@ def test_a_refusal_that_was_recorded_is_told(tmp_path: Path) -> None:
     refused = turn(asking("go"), {"error": {"message": "no\u202e"}}, status=400)
     step = "assert: reply contains Hello"
     [told] = checked(tmp_path, step, (refused, REPLIED), phase="record").warnings
-    assert told.startswith("turn 1 was answered with status 400:")
+    assert told.startswith("turn 1 holds no answer of a model: status 400:")
     assert "\u202e" not in told
     assert checked(tmp_path, step, (refused, REPLIED)).warnings == ()
 
@@ -111,3 +114,28 @@ def test_a_refusal_that_was_recorded_is_told(tmp_path: Path) -> None:
 def test_a_guard_on_a_tool_that_nobody_offered_is_told(tmp_path: Path) -> None:
     [told] = checked(tmp_path, "assert_no_tool_call: bok", (CALLED,)).warnings
     assert "did you mean `book`" in told
+
+
+def test_a_guard_that_could_not_fail_proves_nothing(tmp_path: Path) -> None:
+    guard = "assert_no_tool_call: wipe"
+    found = checked(tmp_path, guard, (REPLIED,))
+    assert found.judgement.verdict is Verdict.PASS_NOTHING_ASSERTED
+    assert "could not fail" in found.warnings[0]
+    found = checked(tmp_path, f"{guard}\nassert: reply contains Hello", (REPLIED,))
+    assert found.judgement.verdict is Verdict.PASS
+
+
+def test_a_strict_run_refuses_a_guard_that_could_not_fail(tmp_path: Path) -> None:
+    steps = "assert_no_tool_call: wipe\nassert: reply contains Hello"
+    found = checked(tmp_path, steps, (REPLIED,), demanding=True)
+    assert (found.judgement.verdict, found.judgement.exit_code) == (Verdict.ERROR, 2)
+    assert [type(result.outcome) for result in found.results] == [Unjudged, Passed]
+    found = checked(tmp_path, "assert_no_tool_call: look where at is x", (CALLED,), demanding=True)
+    assert found.judgement.verdict is Verdict.PASS
+
+
+def test_a_task_that_no_request_holds_is_told(tmp_path: Path) -> None:
+    step = "assert: reply contains Hello"
+    [told] = checked(tmp_path, step, (turn(asking("stay"), saying("Hello")),)).warnings
+    assert "FLOWPROOF_PROMPT" in told
+    assert checked(tmp_path, step, (turn(asking("now go"), saying("Hello")),)).warnings == ()

@@ -11,6 +11,7 @@ from flowproof.flow.boundary import Lanes
 from flowproof.flow.judge import Judgement, judge
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.flow_spec import Agent
+from flowproof.model.jsonvalue import JsonValue
 from flowproof.model.outcome import (
     AssertionResult,
     Divergence,
@@ -23,6 +24,7 @@ from flowproof.model.outcome import (
 )
 from flowproof.model.phase import Phase
 from flowproof.model.traffic import ModelTraffic, Unserved
+from flowproof.model.turn import Operation, Response, Turn
 from tests.flow.support import ended
 
 HELD = AssertionResult("assert: reply contains Hello", 5, Passed())
@@ -48,13 +50,17 @@ def judged(
     phase: Phase = "replay",
     strict: bool = False,
     agent: Agent | None = None,
+    answered: bool = True,
+    asserted: bool = True,
 ) -> Judgement:
     return judge(
         agent or Agent(command="x"),
         phase,
         exit or ended(),
         crossed or lanes(),
-        results or (HELD,),
+        (results or (HELD,)) if asserted else (),
+        answered=answered,
+        asserted=asserted,
         strict=strict,
     )
 
@@ -173,7 +179,7 @@ def test_all_that_holds_passes() -> None:
 
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
 def test_nothing_asserted(strict: bool) -> None:
-    found = judge(Agent(command="x"), "replay", ended(), lanes(), (), strict=strict)
+    found = judged(strict=strict, asserted=False)
     if strict:
         assert (found.verdict, found.exit_code) == AUTHOR
     else:
@@ -185,8 +191,27 @@ def test_nothing_asserted(strict: bool) -> None:
 
 
 def test_nothing_asserted_hides_no_failure() -> None:
-    found = judge(Agent(command="x"), "replay", ended(1), lanes(), (), strict=False)
-    assert found.verdict is Verdict.FAIL
+    assert judged(ended(1), asserted=False).verdict is Verdict.FAIL
+
+
+def refused(status: int) -> Lanes:
+    said: JsonValue = {"error": {"message": "slow down"}}
+    turn = Turn(Operation("openai.chat", "/chat/completions"), {}, Response(status, said))
+    return Lanes(turns=(turn,), traffic=ModelTraffic(requests=1, served=1, recorded=1))
+
+
+@pytest.mark.parametrize(("phase", "kind"), [("record", WORLD), ("replay", AUTHOR)])
+def test_errors_alone_are_no_recording(phase: Phase, kind: tuple[Verdict, ExitCode]) -> None:
+    found = judged(None, refused(429), phase=phase, answered=False)
+    assert (found.verdict, found.exit_code) == kind
+    assert "status 429" in found.reason and "slow down" in found.reason
+    assert "keep_retries" in found.reason
+    assert judged(None, refused(429), phase=phase, answered=True).verdict is Verdict.PASS
+
+
+def test_a_flow_about_failures_may_hold_nothing_else() -> None:
+    agent = Agent(command="x", keep_retries=True)
+    assert judged(None, refused(429), agent=agent, answered=False).verdict is Verdict.PASS
 
 
 def test_the_expected_status_passes_and_another_one_fails() -> None:

@@ -201,7 +201,7 @@ FAILURES: list[Any] = [
     pytest.param(lambda: chat(completion("Hello")), asks(), 1, id="no calls"),
     pytest.param(lambda: chat(completion("Hello")), Agent(broken), 3, id="ourselves"),
     pytest.param(lambda: scripted(answer({}, 401)), asks(HELLO), 2, id="a refused key"),
-    pytest.param(lambda: chat(), asks(HELLO), 1, id="an error that nobody retried"),
+    pytest.param(lambda: chat(), asks(HELLO), 4, id="an error that nobody retried"),
 ]
 
 

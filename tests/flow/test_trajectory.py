@@ -55,6 +55,7 @@ def test_interleaved_conversations_are_told_apart() -> None:
         ]
     )
     assert [(t.base, t.kept) for t in seen.turns] == [(None, 0), (None, 0), (1, 2), (2, 2), (4, 1)]
+    assert [t.continues for t in seen.turns] == [False, False, True, True, False]
     assert [t.system for t in seen.turns[:2]] == ["You book.", "You title."]
     assert seen.reply() == "Other"
 

@@ -22,7 +22,7 @@ def tree(tmp_path: Path) -> Path:
         ".flowproof/runs/x.flow.yaml",
         ".x.flow.yaml",
         "suite.yaml",
-        "e.flow.yml",
+        "node_modules/x/e.flow.yaml",
         "a.trace.json",
     ):
         path = tmp_path / name
@@ -125,3 +125,9 @@ def test_a_folder_that_cannot_be_read(tree: Path) -> None:
             discover([tree])
     finally:
         (tree / "deep").chmod(0o700)
+
+
+def test_a_flow_with_the_other_ending_is_not_left_out_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "a.flow.yml").touch()
+    with pytest.raises(UsageError, match=r"ends in \.flow\.yaml; rename it"):
+        discover([tmp_path])
