@@ -19,7 +19,13 @@ from flowproof.cli.options import put
     help="Which file the schema describes.",
 )
 def command(kind: str) -> None:
-    """Print the JSON Schema that accepts exactly what flowproof accepts."""
+    """Print the JSON Schema of a flow or a suite, for editors and other tools.
+
+    It is made of the same declarations that flowproof reads with. What a schema cannot express,
+    `flowproof check` tells: the syntax of commands, whether a regular expression can be used and
+    tells anything, `min` up to `max`, names that must be unique, and an asserted secret that the
+    flow itself gives away.
+    """
     from flowproof.spec.schema import flow_schema, suite_schema
 
     schema = flow_schema() if kind == "flow" else suite_schema()

@@ -44,9 +44,14 @@ class ShellReferences:
         """Nothing yet: `_agent` looks at the command once the value of `shell` is known."""
 
     def schema(self) -> Schema:
-        shell: Schema = {"properties": {"shell": {"const": True}}, "required": ["shell"]}
-        command = text_schema(whole(variables.WELL_FORMED))
-        return {"anyOf": [shell, {"properties": {"command": command}}]}
+        shell: Schema = {"description": SHELL.doc, "const": True}
+        command = {"description": COMMAND.doc} | text_schema(whole(variables.WELL_FORMED))
+        return {
+            "anyOf": [
+                {"properties": {"shell": shell}, "required": ["shell"]},
+                {"properties": {"command": command}},
+            ]
+        }
 
 
 COMMAND = Field(

@@ -13,7 +13,8 @@ def flow_schema() -> Schema:
     """The JSON Schema (2020-12) of a `*.flow.yaml`.
 
     It takes what the parser takes, as far as JSON Schema can say: not whether a regular
-    expression or a command can be used, and not whether names are unique.
+    expression or a command can be used, whether `min` is at most `max`, whether names are
+    unique, or whether the flow itself gives away a secret that it asserts.
     """
     return _schema("flowproof flow", FLOW.schema())
 
