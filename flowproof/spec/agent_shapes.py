@@ -194,7 +194,7 @@ def _hint(fault: Fault) -> str:
         case Means.VARIABLE:
             return f"set `{fault.name}` in `agent.env`, or set `shell: true`"
         case Means.FOLDER:
-            return f"set `agent.cwd` to `{fault.name}`, or set `shell: true`"
+            return "use `agent.cwd`, a folder relative to this file, or set `shell: true`"
         case _:
             return "set `shell: true`, or quote it"
 

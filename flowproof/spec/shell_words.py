@@ -13,7 +13,7 @@ from flowproof.spec import variables
 
 _ENOUGH = 20
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)=\S*")
-_FOLDER = re.compile(r"\s*cd\s+(?:\"([^\"]+)\"|'([^']+)'|([^\s'\"|&;<>]+))\s*(?=&&|;)")
+_FOLDER = re.compile(r"\s*cd\s[^|&;<>\n]*(?=&&|;)")
 _EXPANSION = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\()")
 _EMPTY_FIRST = re.compile(r"""\s*(?:''|"")+(?:\s|$)""")
 
@@ -30,7 +30,7 @@ class Means(Enum):
 class Fault:
     """Where in a command something is wrong; `shell` says that a shell would understand it.
 
-    `name` is the variable or the folder that a shell would set.
+    `name` is the variable that a shell would set.
     """
 
     offset: int
@@ -52,8 +52,7 @@ def shell_faults(command: str) -> tuple[Fault, ...]:
     folder = _FOLDER.match(command)
     for fault in _scan(command.rstrip()):
         if folder and fault.offset == folder.end():
-            name = next(filter(None, folder.groups()))
-            fault = replace(fault, means=Means.FOLDER, name=name)
+            fault = replace(fault, means=Means.FOLDER)
         faults.append(fault)
     return tuple(faults)
 

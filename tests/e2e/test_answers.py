@@ -79,8 +79,18 @@ def choice_of(choice: dict[str, Any]) -> tuple[object, ...]:
     return choice["index"], choice["finish_reason"], message["content"], message["refusal"]
 
 
+def test_a_recording_of_failures_alone_is_none(project: Project) -> None:
+    project.write("a.flow.yaml", flow(OPENAI_AGENT, {"assert_no_tool_call": "wipe"}))
+    with model(failing(500)) as upstream:
+        plan = {"max_retries": 0, "survive": True}
+        recorded = project.record("a.flow.yaml", upstream.url, plan=plan)
+    assert (recorded.code, recorded.flow["verdict"]) == (4, "error")
+    assert "status 500" in recorded.flow["reason"]
+    assert not project.trace("a.flow.yaml").exists()
+
+
 def test_a_failure_that_nobody_retried_is_a_turn_with_its_status(project: Project) -> None:
-    project.write("a.flow.yaml", flow(OPENAI_AGENT))
+    project.write("a.flow.yaml", flow(OPENAI_AGENT, agent={"keep_retries": True}))
     plan = {"max_retries": 0, "survive": True}
     with model(failing(500)) as upstream:
         recorded = project.record("a.flow.yaml", upstream.url, plan=plan)
