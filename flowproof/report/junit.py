@@ -97,7 +97,7 @@ def _case(flow: FlowRecord, classname: str, name: str, limit: int) -> TestCase:
         file=clean(flow.path),
         line=max(1, flow.line),
         stdout=bounded(clean(agent.stdout.text), limit) if agent else None,
-        stderr=bounded(clean(agent.stderr.text), limit) if agent else None,
+        stderr=bounded(clean(_errors(flow)), limit) or None,
     )
     message = _message(flow)
     match flow.verdict:
@@ -110,6 +110,12 @@ def _case(flow: FlowRecord, classname: str, name: str, limit: int) -> TestCase:
         case Verdict.PASS | Verdict.PASS_NOTHING_ASSERTED | Verdict.FLAKY:
             pass
     return case
+
+
+def _errors(flow: FlowRecord) -> str:
+    """What a dashboard shows beside a test that passed: our warnings, then the agent's stderr."""
+    warnings = [f"flowproof warning: {warning}" for warning in flow.warnings]
+    return "\n".join([*warnings, flow.agent.stderr.text if flow.agent else ""]).rstrip("\n")
 
 
 def failure_kind(flow: FlowRecord) -> str:

@@ -186,3 +186,11 @@ def test_names_never_repeat(pairs: list[tuple[str, str]]) -> None:
     flows = [replace(flow_record(name), path=path) for name, path in pairs]
     names = case_names(run_of(*flows))
     assert len(set(names)) == len(names) == len(flows)
+
+
+def test_warnings_reach_a_dashboard() -> None:
+    flow = replace(flow_record(), warnings=("this guard could not fail",))
+    [case] = tree(run_of(flow)).iter("testcase")
+    assert "flowproof warning: this guard could not fail" in (case.findtext("system-err") or "")
+    [case] = tree(run_of(flow_record())).iter("testcase")
+    assert "warning" not in (case.findtext("system-err") or "")
