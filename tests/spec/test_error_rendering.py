@@ -12,9 +12,8 @@ from flowproof.spec.source import MAX_BYTES, MAX_PROBLEMS
 from tests.spec.support import MINIMAL, flow_problems
 
 STEPS = (
-    "  accepted: prompt: …, user: …, assert_tool_call: …, assert_tool_calls: …, "
-    "assert_no_tool_call: …, assert: …, assert_no_secret_leak: …, assert_no_egress, "
-    "assert_no_secret_leak"
+    "  accepted: prompt: …, assert_tool_call: …, assert_tool_calls: …, assert_no_tool_call: …, "
+    "assert: …; not run by this version: user: …, assert_no_egress, assert_no_secret_leak"
 )
 CLAUSE = (
     "  accepted: `<path> <matcher> <value>` with one of `equals`, `is`, `contains`, `matches`, "
@@ -77,10 +76,60 @@ a.flow.yaml:5:52: the matcher is missing after `Jerry`
             "  - assert: 'reply matches (?<=a)b'",
             """\
 a.flow.yaml:5:28: this pattern cannot be used: look-behind, (?<=…), is not supported; look for \
-one thing per clause and join the clauses with `and`
+one thing per clause or step
       - assert: 'reply matches (?<=a)b'
                                ^""",
             id="look-behind",
+        ),
+        pytest.param(
+            "  - assert: reply does not contain sorry and does not contain error",
+            """\
+a.flow.yaml:5:42: `and does not contain` begins another condition, and a step looks for one text
+      - assert: reply does not contain sorry and does not contain error
+                                             ^
+  accepted: one step for each text; the text in quotes if this is part of it""",
+            id="two-texts",
+        ),
+        pytest.param(
+            "  - assert_no_tool_call: refund where id equals 4711 or id equals 4712",
+            """\
+a.flow.yaml:5:54: `or id equals` begins another clause, and clauses are joined by ` and ` only
+      - assert_no_tool_call: refund where id equals 4711 or id equals 4712
+                                                         ^
+  accepted: ` and ` between clauses, one step for each alternative; the value in quotes if this \
+is part of it""",
+            id="or",
+        ),
+        pytest.param(
+            "  - assert: the answer includes booked",
+            """\
+a.flow.yaml:5:13: an assertion on the reply starts with `reply`, found `the`
+      - assert: the answer includes booked
+                ^
+  did you mean `reply contains booked`?
+  accepted: `reply` with one of `contains`, `is`, `equals`, `matches`, `does not contain`, `does \
+not equal`, `does not match`, and a text""",
+            id="free-words",
+        ),
+        pytest.param(
+            "  - assert_tool_call: pay where to matches .*",
+            """\
+a.flow.yaml:5:44: the pattern `.*` matches every text, so it tells nothing
+      - assert_tool_call: pay where to matches .*
+                                               ^
+  accepted: a pattern that some text does not match; `exists` for any value""",
+            id="vacuous-pattern",
+        ),
+        pytest.param(
+            "nme: x",
+            """\
+a.flow.yaml:5:1: the flow has no key `nme`
+    nme: x
+    ^
+  did you mean `name`?
+  accepted: name, description, app, tags, expected_behavior, control, skip_unless_env, strict, \
+agent, tools, steps; not run by this version: mcp, volatile, redact, allow_sensitive, freeze""",
+            id="misspelt-key",
         ),
         pytest.param(
             "strict: yes",
@@ -151,6 +200,39 @@ a.flow.yaml:5:12: the value is missing
 def test_messages(tmp_path: Path, extra: str, expected: str) -> None:
     (problem,) = flow_problems(tmp_path, f"{MINIMAL}{extra}\n")
     assert str(problem) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        pytest.param(
+            "FOO=1 python a.py",
+            """\
+a.flow.yaml:2:18: `FOO=…` is shell syntax, and no shell runs this command
+    agent: {command: FOO=1 python a.py}
+                     ^
+  accepted: set `FOO` in `agent.env`, or set `shell: true`""",
+            id="variable",
+        ),
+        pytest.param(
+            "cd sub && python a.py",
+            """\
+a.flow.yaml:2:25: `&&` is shell syntax, and no shell runs this command
+    agent: {command: cd sub && python a.py}
+                            ^
+  accepted: use `agent.cwd`, a folder relative to this file, or set `shell: true`""",
+            id="folder",
+        ),
+    ],
+)
+def test_shell_syntax_that_a_key_replaces(tmp_path: Path, command: str, expected: str) -> None:
+    (problem,) = flow_problems(tmp_path, MINIMAL.replace("python agent.py", command))
+    assert str(problem) == expected
+
+
+def test_shell_syntax_of_a_server_names_no_key_of_the_agent(tmp_path: Path) -> None:
+    (problem,) = flow_problems(tmp_path, MINIMAL + "mcp: [{name: a, command: A=1 npx x}]\n")
+    assert problem.accepted == "quote it, or write a script and name that"
 
 
 def test_shell_syntax_names_both_ways_out(tmp_path: Path) -> None:

@@ -108,6 +108,31 @@ def test_variables_are_found_where_they_stand(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "agent",
+    [
+        pytest.param("{shell: true, command: 'a ${NO} ${NO:-x} ${NO%.txt} ${'}", id="before"),
+        pytest.param("{command: 'a ${NO} ${NO:-x} ${NO%.txt} ${', shell: true}", id="behind"),
+    ],
+)
+def test_variables_of_a_shell_are_its_own(tmp_path: Path, agent: str) -> None:
+    text = f"name: x\nagent: {agent}\nsteps: [{{prompt: '${{YES}}'}}]\n"
+    assert [use.name for use in flow(tmp_path, text).variables] == ["YES"]
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        pytest.param("{shell: false, command: 'a ${VAR}', env: {A: '${B}'}}", id="before"),
+        pytest.param("{env: {A: '${B}'}, command: 'a ${VAR}', shell: false}", id="behind"),
+        pytest.param("{command: 'a ${VAR}', env: {A: '${B}'}}", id="unsaid"),
+    ],
+)
+def test_variables_without_a_shell_are_ours(tmp_path: Path, agent: str) -> None:
+    text = f"name: x\nagent: {agent}\nsteps: [{{prompt: x}}]\n"
+    assert {use.name for use in flow(tmp_path, text).variables} == {"VAR", "B"}
+
+
 def test_variables_of_several_lines_and_escapes(tmp_path: Path) -> None:
     text = MINIMAL + '  - prompt: "a\\t${A} $${A}\n      ${B} ${A}"\n  - prompt: $${NO}\n'
     uses = [(u.name, u.position.line, u.position.column) for u in flow(tmp_path, text).variables]
@@ -196,7 +221,11 @@ def test_what_a_later_version_runs_parses(tmp_path: Path, extra: str, feature: s
     [
         (
             "{url: 'http://x', proxy_port: 1, method: PUT, body: {a: 1}}",
-            ["agent.url", "agent.method", "agent.body"],
+            ["agent.url", "agent.proxy_port", "agent.method", "agent.body"],
+        ),
+        (
+            "{url: 'http://x', proxy_port: 1, method: POST, headers: {A: b}}",
+            ["agent.url", "agent.proxy_port", "agent.headers"],
         ),
         (
             "{endpoint: 'http://x', version: 1.0, fixture: f}",

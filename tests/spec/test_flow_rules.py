@@ -88,6 +88,42 @@ def test_refused_steps(tmp_path: Path, written: str, expected: str) -> None:
 
 def test_a_pattern_with_a_variable_is_judged_at_run(tmp_path: Path) -> None:
     assert step_messages(tmp_path, "assert: reply matches (${A}") == []
+    assert step_messages(tmp_path, "assert: reply matches ${A}*") == []
+
+
+@pytest.mark.parametrize(
+    ("written", "column"),
+    [
+        ("assert: reply matches .*", 27),
+        ("assert: reply does not match ^.*", 34),
+        ("assert: reply matches 'x?'", 28),
+        ("assert_tool_call: t where a is 1 and b matches a*", 52),
+        ("assert_no_tool_call: t where a matches (x|)", 44),
+    ],
+)
+def test_a_pattern_that_every_text_matches(tmp_path: Path, written: str, column: int) -> None:
+    (found,) = step_messages(tmp_path, written)
+    assert found.startswith(f"{column}: the pattern `")
+    assert found.endswith("matches every text, so it tells nothing")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "assert: reply matches .",
+        "assert: reply matches ^$",
+        "assert: reply does not match ^[^@]*$",
+        "assert: reply contains .*",
+        "assert_tool_call: t where a matches ^[0-9]*$",
+    ],
+)
+def test_a_pattern_that_some_text_does_not_match(tmp_path: Path, written: str) -> None:
+    assert step_messages(tmp_path, written) == []
+
+
+def test_other_patterns_may_match_every_text(tmp_path: Path) -> None:
+    """They say where something may differ, and hold nothing up."""
+    assert messages(tmp_path, MINIMAL + "volatile: [{pattern: '.*', reason: x}]\n") == []
 
 
 @pytest.mark.parametrize(
@@ -122,6 +158,17 @@ def test_a_pattern_with_a_variable_is_judged_at_run(tmp_path: Path) -> None:
             id="shell",
         ),
         pytest.param("{command: a | b, shell: true}", [], id="with-shell"),
+        pytest.param("{command: a | b, shell: yes}", ["2:32: found `yes`"], id="unclear-shell"),
+        pytest.param(
+            "{shell: false, command: 'a ${B:-c}'}",
+            ["2:35: `${B:-c}` is not a reference"],
+            id="reference",
+        ),
+        pytest.param(
+            "{shell: true, command: a, env: {A: '${B:-c}'}}",
+            ["2:44: `${B:-c}` is not a reference"],
+            id="reference-beside-a-shell",
+        ),
         pytest.param(
             "{command: a, env: {A-B: c}}", ["2:27: `A-B` cannot be a key here"], id="env-name"
         ),

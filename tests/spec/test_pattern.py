@@ -103,6 +103,28 @@ def test_a_refusal_names_the_construct(pattern: str, named: str) -> None:
 @pytest.mark.parametrize(
     "pattern",
     [
+        *("", ".*", "a*", "(?:)", "x|", "[0-9]{0,3}", "^", "$", "^.*", ".*$", "(?m)^", r"\A|x"),
+        *(r"(?:x|y\z|\z)", r"\Q\E", "(x^)?", "[$^]?", r"\^?", "(?s).*", r"\Q^$\E|", "(?i)b?"),
+    ],
+)
+def test_a_pattern_that_every_text_matches_is_known(pattern: str) -> None:
+    assert compile_pattern(pattern).matches_every_text
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("a", ".", ".+", "a*b", "^$", "^a*$", "^[^@]*$", r"\A\z", r"^\d*$", "(?m)^$", "^a|b*$"),
+        *(r"\b", r"\B", r"\Ba*", r"\^", r"[$^]", r"[\s\S]", "(?s)^.+$", r"^(?:\w+\s?)*$"),
+    ],
+)
+def test_a_pattern_that_some_text_does_not_match_is_no_such(pattern: str) -> None:
+    assert not compile_pattern(pattern).matches_every_text
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
         pytest.param(r"^(\w+\s?)*$", id="nested-star"),
         pytest.param("(a|a)*b", id="ambiguous"),
         pytest.param("(x+x+)+y", id="polynomial"),
@@ -146,3 +168,18 @@ def test_every_malformed_pattern_gets_a_message(pattern: str) -> None:
         compile_pattern(pattern)
     except PatternError as error:
         assert not str(error).startswith("not a regular expression"), str(error)
+
+
+_SELECTIVE = st.lists(
+    st.sampled_from(["^", "$", "a", "b?", "|", "(", ")", "*", r"\b", r"\B", r"\A", r"\z", "[^a$]"]),
+    max_size=8,
+).map("".join)
+
+
+@given(_SELECTIVE, st.text("ab$^\n é", max_size=6))
+def test_what_is_said_to_match_every_text_does(pattern: str, text: str) -> None:
+    try:
+        compiled = compile_pattern(pattern)
+    except PatternError:
+        return
+    assert compiled.search(text) or not compiled.matches_every_text

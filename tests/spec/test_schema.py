@@ -25,6 +25,7 @@ from flowproof.spec.suite import load_suite
 
 SEMANTIC = {
     "this pattern cannot be used": "whether RE2 can compile an expression",
+    "matches every text": "what RE2 finds in an empty text",
     "is shell syntax": "the command is read as a shell reads quotes, and `shell` decides",
     "a quote of this command": "the same",
     "nothing follows the backslash": "the same",
@@ -88,14 +89,24 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn"
 WORD = st.sampled_from(
     [
         *("a", "b-c", "a_b", "A.b", "x y", "", " ", "yes", "true", "1", "1.5", "-1", "5m", "0s"),
-        *("${A}", "$${", "${A-B}", "${", "a ${A} b", "${flowproof.proxy_url}", "http://x", "~"),
+        *(
+            "${A}",
+            "$${",
+            "${A-B}",
+            "${A:-x}",
+            "${",
+            "a ${A} b",
+            "${flowproof.proxy_url}",
+            "http://x",
+            "~",
+        ),
         *("auto", "50%", "stdin", "agent", "POST", "$.a", "2027-01-31", "2026-01-01T09:00:00Z"),
         *("assert_no_egress", "assert_no_secret_leak", "prompt", "a | b", "a.0.b", "(", "é", "/a"),
     ]
 )
 NUMBER = st.sampled_from([0, 1, 2, 99, 255, 256, -1, 1.5, 0.5])
 PHRASE_WORD = (
-    "t where a b.0 is not equals exists contains absent and 'x y' \"z\" '' reply does match"
+    "t where a b.0 is not equals exists contains absent and 'x y' \"z\" '' reply does match or , x,"
 )
 PHRASE = st.lists(st.sampled_from([*PHRASE_WORD.split(), "matches", "contain", "${A}"]), max_size=9)
 PROSE = st.one_of(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowproof.spec.shell_words import shell_faults
+from flowproof.spec.shell_words import Means, shell_faults
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,22 @@ def test_guilty(command: str, offset: int, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        pytest.param("A=1 B='x' c", [("A", Means.VARIABLE), ("B", Means.VARIABLE)], id="variables"),
+        pytest.param("cd a && b", [("", Means.FOLDER)], id="folder"),
+        pytest.param(" cd 'a b'; c", [("", Means.FOLDER)], id="folder-in-quotes"),
+        pytest.param("cd a && b && c", [("", Means.FOLDER), ("", Means.OTHER)], id="first-only"),
+        pytest.param("cd a | b", [("", Means.OTHER)], id="folder-for-nothing"),
+        pytest.param("cdr a && b", [("", Means.OTHER)], id="another-program"),
+        pytest.param("a && cd b", [("", Means.OTHER)], id="later"),
+    ],
+)
+def test_what_shell_syntax_is_for(command: str, meant: list[tuple[str, Means]]) -> None:
+    assert [(fault.name, fault.means) for fault in shell_faults(command)] == meant
+
+
+@pytest.mark.parametrize(
     "command",
     [
         "python agent.py --n=1",
@@ -56,6 +72,7 @@ def test_innocent(command: str) -> None:
 
 def test_a_command_full_of_syntax_is_not_listed_to_its_end() -> None:
     assert len(shell_faults(";" * 100_000)) < 100
+    assert len(shell_faults("A=1 " * 25_000)) < 100
 
 
 @given(st.text(alphabet="ab '\"\\", max_size=10))

@@ -12,6 +12,7 @@ from flowproof.model.flow_spec import Clause, Matcher, Scalar
 from flowproof.spec.step_grammar import parse_reply_phrase, parse_tool_phrase
 from flowproof.spec.step_patterns import REPLY_PHRASE, TOOL_PHRASE
 
+ANOTHER_CLAUSE = "begins another clause, and clauses are joined by ` and ` only"
 EQUALS, CONTAINS, MATCHES = Matcher.EQUALS, Matcher.CONTAINS, Matcher.MATCHES
 
 
@@ -73,6 +74,22 @@ def clause(path: str, matcher: Matcher, text: str | None = None, quoted: bool = 
         ),
         pytest.param("t\n where a\n is b", "t", [clause("a", EQUALS, "b")], id="lines"),
         pytest.param("t where a is ${X}", "t", [clause("a", EQUALS, "${X}")], id="variable"),
+        *(
+            pytest.param(f"t where a is {value}", "t", [clause("a", EQUALS, value)], id=value)
+            for value in (
+                *("Rio or Oslo", "Doe, Jane", "a,b,c", "now, or else", "x, y, z and-so"),
+                *("Doe,", "this but not that", ", equals 3", "orb is", "a=1, b=2", "AND"),
+            )
+        ),
+        pytest.param(
+            "t where a is 'Rio or b is Oslo' and b is \"x, equals y\"",
+            "t",
+            [
+                clause("a", EQUALS, "Rio or b is Oslo", True),
+                clause("b", EQUALS, "x, equals y", True),
+            ],
+            id="quoted-or",
+        ),
     ],
 )
 def test_tool_phrases(text: str, tool: str, clauses: list[Clause]) -> None:
@@ -135,6 +152,32 @@ def test_tool_phrases(text: str, tool: str, clauses: list[Clause]) -> None:
             [(10, "unknown matcher `=`", "equals"), (31, "unknown matcher `equal`", "equals")],
             id="every-fault",
         ),
+        *(
+            pytest.param(
+                f"t where a is x{more} y",
+                [(14 + more.startswith(" "), f"`{more.strip()}` {ANOTHER_CLAUSE}", "")],
+                id=more.strip(),
+            )
+            for more in (
+                *(" or b equals", " or b is", " or equals", " or is", ", b.0.c equals", ",b is"),
+                *(" AND b contains", " OR b matches", " but b exists", "; b is", ", or b is"),
+                *(", matches", " && b is", " || items[0].id equals"),
+            )
+        ),
+        pytest.param(
+            "t where a is x, and b is y", [(14, f"`, and` {ANOTHER_CLAUSE}", "")], id="comma-and"
+        ),
+        pytest.param(
+            "t where a is x or b is y and c = z",
+            [(15, f"`or b is` {ANOTHER_CLAUSE}", ""), (31, "unknown matcher `=`", "equals")],
+            id="or-then-another-fault",
+        ),
+        pytest.param(
+            "t where a is 'x' or b is y", [(17, "after the quoted value found `or`", "")], id="q-or"
+        ),
+        pytest.param(
+            "t where a exists or b exists", [(17, "after `exists` found `or`", "")], id="exists-or"
+        ),
     ],
 )
 def test_faults_of_tool_phrases(text: str, expected: list[tuple[int, str, str]]) -> None:
@@ -142,57 +185,9 @@ def test_faults_of_tool_phrases(text: str, expected: list[tuple[int, str, str]])
     assert [(fault.offset, fault.message, fault.suggestion) for fault in faults] == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "matcher", "value", "negated"),
-    [
-        pytest.param(
-            "reply contains booked", CONTAINS, Scalar("booked", False), False, id="contains"
-        ),
-        pytest.param(
-            "reply is booked and paid", CONTAINS, Scalar("booked and paid", False), False, id="is"
-        ),
-        pytest.param('reply equals "a b"', EQUALS, Scalar("a b", True), False, id="equals"),
-        pytest.param("reply matches ^a.*b$", MATCHES, Scalar("^a.*b$", False), False, id="matches"),
-        pytest.param(
-            "reply does not contain x", CONTAINS, Scalar("x", False), True, id="not-contain"
-        ),
-        pytest.param("reply does not equal x", EQUALS, Scalar("x", False), True, id="not-equal"),
-        pytest.param("reply does not match x", MATCHES, Scalar("x", False), True, id="not-match"),
-    ],
-)
-def test_reply_phrases(text: str, matcher: Matcher, value: Scalar, negated: bool) -> None:
-    phrase = parse_reply_phrase(text)
-    assert phrase.faults == ()
-    assert (phrase.matcher, phrase.value, phrase.negated) == (matcher, value, negated)
-
-
-@pytest.mark.parametrize(
-    ("text", "offset", "message", "suggestion"),
-    [
-        pytest.param("replies contain x", 0, "found `replies`", "", id="subject"),
-        pytest.param("answer contains x", 0, "found `answer`", "reply", id="synonym"),
-        pytest.param("reply", 5, "the matcher is missing", "", id="nothing"),
-        pytest.param("reply contain x", 6, "unknown matcher `contain`", "contains", id="contain"),
-        pytest.param(
-            "reply does not contains x", 15, "unknown matcher `contains`", "contain", id="not"
-        ),
-        pytest.param("reply does contain x", 6, "unknown matcher `does`", "", id="does"),
-        pytest.param("reply is not empty", 6, "`is not` is no matcher", "", id="is-not"),
-        pytest.param("reply contains", 14, "the value is missing after `contains`", "", id="value"),
-        pytest.param(
-            'reply contains "a" b', 18, "found more text after the closing quote", "", id="rest"
-        ),
-        pytest.param("reply exists", 6, "unknown matcher `exists`", "", id="exists"),
-    ],
-)
-def test_faults_of_reply_phrases(text: str, offset: int, message: str, suggestion: str) -> None:
-    (fault,) = parse_reply_phrase(text).faults
-    assert (fault.offset, fault.message) == (offset, message)
-    assert fault.suggestion == suggestion or suggestion == ""
-
-
 KEYWORDS = """t where a b.0 equals is contains matches exists absent missing and not does reply
-contain equal match 'x' "y" '' "" 'a \\' "c\\" x[0] a..b and( it's"""
+contain equal match 'x' "y" '' "" 'a \\' "c\\" x[0] a..b and( it's or AND but , ; the x, ;y || n't
+doesn't"""
 WORDS = st.sampled_from(KEYWORDS.split())
 GAPS = st.sampled_from([" ", "  ", "\n", ""])
 PHRASES = st.lists(st.tuples(WORDS, GAPS), max_size=12).map(lambda w: "".join(a + b for a, b in w))
