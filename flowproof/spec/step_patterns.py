@@ -8,7 +8,9 @@ from __future__ import annotations
 TOOL = "[A-Za-z0-9_.:/-]+"
 """The name of a tool."""
 
-PATH = r"[^\s.\[\]]+(?:\.[^\s.\[\]]+)*"
+# No wildcard and no index from the end: either would match nothing, and a guard always pass.
+_PATH_PART = r"(?!-\d+(?:[.\s]|$))[^\s.\[\]*]+"
+PATH = rf"{_PATH_PART}(?:\.{_PATH_PART})*"
 """A dotted path into arguments: `passengers.0.name`."""
 
 # One blank before a word and a bounded path keep the search for these linear.

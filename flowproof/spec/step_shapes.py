@@ -124,6 +124,8 @@ def _times_range(values: Values, report: Report) -> Times:
     least, most = values.get(_MINIMUM, 0), values.get(_MAXIMUM)
     if most is not None and least > most:
         report.note(values.mark_of(_MINIMUM), f"`min` ({least}) is greater than `max` ({most})")
+    if most is None and values.get(_MINIMUM) == 0:
+        report.note(values.mark_of(_MINIMUM), "`min: 0` holds for every run; give a `max` too")
     return Times(least, most)
 
 

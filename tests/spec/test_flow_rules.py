@@ -67,6 +67,11 @@ def test_refused_timeouts(tmp_path: Path, written: str) -> None:
             id="range",
         ),
         pytest.param(
+            "assert_tool_call: {tool: t, times: {min: 0}}",
+            "41: `min: 0` holds for every run; give a `max` too",
+            id="vacuous-range",
+        ),
+        pytest.param(
             "assert_tool_call: {tool: t, times: {}}",
             "40: `times` needs at least one of `min`, `max`",
             id="no-range",

@@ -34,6 +34,7 @@ SEMANTIC = {
     "differ only in `-` and `_`": "the same, after replacing characters",
     "cannot be kept from leaking": "compares steps with the content of other keys",
     "is greater than": "compares two numbers",
+    "holds for every run": "one key's value depends on the absence of another",
     "more than once": "names the repeated entry; paths are compared as texts",
 }
 

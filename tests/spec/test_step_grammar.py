@@ -203,3 +203,17 @@ def test_the_pattern_of_tool_phrases_says_the_same(text: str) -> None:
 @given(st.one_of(PHRASES, PHRASES.map("reply ".__add__), PHRASES.map("reply is ".__add__)))
 def test_the_pattern_of_reply_phrases_says_the_same(text: str) -> None:
     assert bool(re.fullmatch(REPLY_PHRASE, text)) == (not parse_reply_phrase(text).faults)
+
+
+def faults(path: str) -> object:
+    return parse_tool_phrase(f"book where {path} equals x").faults
+
+
+@pytest.mark.parametrize("path", ["a.*", "*", "a.-1", "a.-1.b", "a..b"])
+def test_a_path_that_can_match_nothing_is_refused(path: str) -> None:
+    assert faults(path)
+
+
+@pytest.mark.parametrize("path", ["a.0", "x-1", "a.b-2.c", "a.-x"])
+def test_a_path_with_an_index_or_a_dash_is_one(path: str) -> None:
+    assert not faults(path)
