@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import sys
 
+from flowproof.cli.streams import flushed, open_missing, told
+
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    open_missing()
     arguments = sys.argv[1:]
+    try:
+        code = _run(arguments)
+    except KeyboardInterrupt:
+        # Before the command line was loaded; it answers for what comes after.
+        code = 130
+        if "--json" in arguments:
+            code = told('{"error":"interrupted","exit_code":130}\n', code)
+    sys.exit(flushed(code))
+
+
+def _run(arguments: list[str]) -> int:
     if arguments == ["--version"]:
         # Answered here, since the command line's own imports cost more than all else it does.
         from flowproof.version import __version__
 
-        sys.stdout.write(f"flowproof {__version__}\n")
-        return
+        return told(f"flowproof {__version__}\n", 0)
     from flowproof.cli.main import run
 
-    sys.exit(run(arguments))
+    return run(arguments)
 
 
 if __name__ == "__main__":

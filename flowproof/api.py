@@ -6,8 +6,9 @@ written but the trace of a recording.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import anyio
 
 from flowproof.drivers.command import CommandDriver
 from flowproof.errors import ExitCode, UsageError
+from flowproof.files import system_error
 from flowproof.flow.job import World
 from flowproof.model.clock import SystemClock
 from flowproof.model.run_record import FlowRecord, RunRecord
@@ -86,12 +88,13 @@ class Flow:
         return self._run("record", JobOptions("record", _path(out)))
 
     def _run(self, command: str, options: JobOptions) -> RunResult:
-        if self._path.is_dir():
-            raise UsageError(f"{self._path} is a folder; its flows are run by Suite")
-        specs = discover([self._path])
-        project = Project(Path.cwd(), options)
-        folder = specs[0].parent
-        suite = project.usable_suite(folder)
+        with _explained():
+            if self._path.is_dir():
+                raise UsageError(f"{self._path} is a folder; its flows are run by Suite")
+            specs = discover([self._path])
+            project = Project(Path.cwd(), options)
+            folder = specs[0].parent
+            suite = project.usable_suite(folder)
         name = suite.name if suite else folder.name
         return _execute(specs, project, _options(command, name, partial=True))
 
@@ -111,13 +114,15 @@ class Suite:
         :raises UsageError: if the path does not exist, or the suite's `order` names a flow
             that does not.
         """
-        top = self._path.absolute()
-        specs = discover([top])
-        project = Project(Path.cwd(), JobOptions("replay", strict=strict))
-        suite = project.usable_suite(top if top.is_dir() else top.parent)
+        with _explained():
+            top = self._path.absolute()
+            specs = discover([top])
+            project = Project(Path.cwd(), JobOptions("replay", strict=strict))
+            suite = project.usable_suite(top if top.is_dir() else top.parent)
+            specs = ordered(specs, suite)
         name = suite.name if suite else top.name
         options = _options("suite run", name, skip_untraced=True, allow_empty=allow_empty)
-        return _execute(ordered(specs, suite), project, options)
+        return _execute(specs, project, options)
 
 
 class _Silence:
@@ -128,6 +133,15 @@ class _Silence:
 
     def flow_ended(self, record: FlowRecord) -> None:
         """Nothing."""
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    """What the system refuses while flows are looked for, as an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(system_error(error)) from error
 
 
 def _path(given: str | os.PathLike[str] | None) -> Path | None:

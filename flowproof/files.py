@@ -1,6 +1,7 @@
 """Writes a file whole or not at all, for everything that flowproof leaves on disk.
 
-A reader never meets half a file, and a failed write leaves the previous one as it was.
+A reader never meets half a file, and a failed write leaves the previous one as it was. What the
+system refuses is put into words here too.
 """
 
 from __future__ import annotations
@@ -8,6 +9,17 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+
+
+def shortened(path: str) -> str:
+    """A path as a message can hold it: of a very long one, its beginning and its end."""
+    return path if len(path) <= 300 else f"{path[:140]}…{path[-140:]}"
+
+
+def system_error(error: OSError) -> str:
+    """What the system refused, and where: its own words and the name of the file."""
+    reason = error.strerror or type(error).__name__
+    return reason if error.filename is None else f"{shortened(str(error.filename))}: {reason}"
 
 
 def write_atomic(path: Path, data: bytes) -> None:

@@ -151,3 +151,9 @@ def test_the_import_loads_nothing() -> None:
         cwd=Path(flowproof.__file__).parent.parent,
     )
     assert done.stdout.split() == ["__future__", "flowproof", "flowproof.version"]
+
+
+def test_what_the_system_refuses_is_an_error_of_ours() -> None:
+    for question in (Flow("x" * 5000).run, Flow("x" * 5000).record, Suite("x" * 5000).run):
+        with pytest.raises(errors.UsageError, match="File name too long"):
+            question()

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a request's body could not be read, with the HTTP status that says so."""
+    """Why a request's body could not be read, with the HTTP status that says so; `kind` names
+    what a divergence is about that it makes."""
 
     status: int
     message: str
+    kind: str = "request body"
 
 
 def too_large(limit: int) -> Fault:

@@ -16,7 +16,9 @@ import anyio
 import anyio.abc
 import h11
 
+from flowproof.boundary.connections import Connections, hung_up
 from flowproof.boundary.content_coding import Fault, decoded, too_large
+from flowproof.model.visible import visible
 
 Headers: TypeAlias = Sequence[tuple[str, str]]
 
@@ -24,6 +26,10 @@ _CHUNK = 64 * 1024
 _MAX_HEAD = 64 * 1024
 _LINGER = 2.0
 """Seconds that a client gets to stop sending and read its answer before it is disconnected."""
+_RECEIVED = "flowproof's proxy received"
+_SHOWN = 200
+_TLS = b"\x16\x03"
+"""How every TLS connection begins: a handshake record, version 3.x."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,10 @@ class Reply(Protocol):
     def gone(self) -> bool:
         """Whether the client has left, so that nothing sent reaches anybody."""
 
+    def left(self) -> bool:
+        """Whether the client has hung up by now. One that only stopped sending looks the same,
+        but no HTTP client does that."""
+
     async def send(self, status: int, headers: Headers, body: bytes) -> None:
         """Answer with a whole body."""
 
@@ -66,42 +76,54 @@ Handler: TypeAlias = Callable[[Request, Reply], Awaitable[None]]
 
 
 class _BadRequest(Exception):
-    """A request that no handler can be given; the message goes to the client."""
+    """A request that no handler can be given; the message says what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """What all connections of a server share."""
+
+    handler: Handler
+    max_body: int
+    failures: list[Exception]
+    unreadable: Callable[[str], None]
+    connections: Connections
 
 
 async def serve(
-    listener: socket.socket, handler: Handler, *, max_body: int, failures: list[Exception]
+    listener: socket.socket,
+    handler: Handler,
+    *,
+    max_body: int,
+    failures: list[Exception],
+    unreadable: Callable[[str], None] = lambda message: None,
+    connections: Connections | None = None,
 ) -> None:
     """Answer connections until cancelled; bodies over `max_body` bytes have a fault of 413.
 
     An exception of a handler is answered with 500 and does not disturb other connections. It is
-    added to `failures`, for the caller to see to it that such a flow never looks well.
+    added to `failures`, for the caller to see to it that such a flow never looks well. What
+    arrives and is no request that a handler could be given is refused, and `unreadable` is told
+    of it in printable words.
     """
+    server = _Server(handler, max_body, failures, unreadable, connections or Connections())
     async with (
         await anyio.abc.SocketListener.from_socket(listener) as streams,
         anyio.create_task_group() as group,
     ):
-        await streams.serve(
-            lambda stream: _Connection(stream, handler, max_body, failures).run(),
-            task_group=group,
-        )
+        await streams.serve(lambda stream: _Connection(stream, server).run(), task_group=group)
 
 
 class _Connection:
     """One client connection; it handles its requests one after another."""
 
-    def __init__(
-        self,
-        stream: anyio.abc.SocketStream,
-        handler: Handler,
-        max_body: int,
-        failures: list[Exception],
-    ) -> None:
+    def __init__(self, stream: anyio.abc.SocketStream, server: _Server) -> None:
         self._stream = stream
-        self._handler = handler
-        self._max_body = max_body
-        self._failures = failures
+        self._server = server
         self._protocol = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEAD)
+        # Mutable: the first bytes that came, and whether no more will.
+        self._begins = b""
+        self._ended = False
         # Mutable: set once writing fails or the answer was cut; nothing is written after that.
         self._gone = False
         # Mutable, per request: its method, and whether its answer can have no body.
@@ -112,16 +134,31 @@ class _Connection:
     def gone(self) -> bool:
         return self._gone
 
+    def left(self) -> bool:
+        if self._gone:
+            return True
+        # Writing to a client that has hung up succeeds once; only reading tells.
+        return hung_up(self._stream.extra(anyio.abc.SocketAttribute.raw_socket).fileno())
+
     async def run(self) -> None:
-        async with self._stream:
-            try:
-                while await self._one_request():
-                    pass
-            except h11.RemoteProtocolError as error:
-                await self._refuse(error.error_status_hint, "this is not HTTP/1.1 as read here")
-            except _BadRequest as error:
-                await self._refuse(400, str(error))
-            await self._linger()
+        with self._server.connections.opened():
+            async with self._stream:
+                try:
+                    while await self._one_request():
+                        pass
+                except h11.RemoteProtocolError as error:
+                    await self._refuse(error.error_status_hint, self._found(error))
+                except _BadRequest as error:
+                    await self._refuse(400, str(error))
+                await self._linger()
+
+    def _found(self, error: h11.RemoteProtocolError) -> str:
+        """What arrived in place of a request."""
+        if self._begins == _TLS:
+            return "a TLS handshake (is the base URL https?)"
+        if self._ended:
+            return "a request that broke off in its head"
+        return f"what is not HTTP/1.1: {_reason(error)}"
 
     async def _one_request(self) -> bool:
         head = await self._next_event()
@@ -129,13 +166,8 @@ class _Connection:
             return False
         self._method = head.method
         request = await self._read(head)
-        try:
-            await self._handler(request, self)
-            if self._protocol.our_state in {h11.SEND_RESPONSE, h11.SEND_BODY} and not self._gone:
-                raise RuntimeError("the handler returned before it had answered")
-        except Exception as error:
-            self._failures.append(error)
-            await self._give_up()
+        with self._server.connections.handled():
+            await self._handle(request)
         if self._gone or self._protocol.our_state is not h11.DONE:
             return False
         if self._protocol.their_state is not h11.DONE:
@@ -143,13 +175,28 @@ class _Connection:
         self._protocol.start_next_cycle()
         return True
 
+    async def _handle(self, request: Request) -> None:
+        try:
+            await self._server.handler(request, self)
+            if self._protocol.our_state in {h11.SEND_RESPONSE, h11.SEND_BODY} and not self._gone:
+                raise RuntimeError("the handler returned before it had answered")
+        except Exception as error:
+            self._server.failures.append(error)
+            await self._give_up()
+
     async def _read(self, head: h11.Request) -> Request:
         headers = tuple(
             (name.decode("ascii"), value.decode("utf-8", "surrogateescape"))
             for name, value in head.headers
         )
         path, query = _split(head.target.decode("ascii"))
-        body = await self._body(headers)
+        try:
+            body = await self._body(headers)
+        except h11.RemoteProtocolError as error:
+            broken = "that broke off in its body"
+            how = broken if self._ended else f"whose body is not HTTP/1.1: {_reason(error)}"
+            what = f"a request to {visible(path[:_SHOWN])} {how}"
+            body = Fault(400, f"{_RECEIVED} {what}", "request")
         return Request(
             method=head.method.decode("ascii"),
             path=path,
@@ -160,18 +207,15 @@ class _Connection:
         )
 
     async def _body(self, headers: Headers) -> bytes | Fault:
-        if any(name == "content-length" and int(value) > self._max_body for name, value in headers):
-            return too_large(self._max_body)
+        limit = self._server.max_body
+        if any(name == "content-length" and int(value) > limit for name, value in headers):
+            return too_large(limit)
         body = bytearray()
-        while True:
-            event = await self._next_event()
-            if isinstance(event, h11.EndOfMessage):
-                return decoded(bytes(body), headers, self._max_body)
-            if not isinstance(event, h11.Data):
-                raise _BadRequest("the request ended before its body did")
+        while isinstance(event := await self._next_event(), h11.Data):
             body += event.data
-            if len(body) > self._max_body:
-                return too_large(self._max_body)
+            if len(body) > limit:
+                return too_large(limit)
+        return decoded(bytes(body), headers, limit)
 
     async def _next_event(self) -> h11.Event | None:
         while True:
@@ -186,10 +230,14 @@ class _Connection:
                 data = await self._stream.receive(_CHUNK)
             except (anyio.EndOfStream, anyio.BrokenResourceError):
                 data = b""
+            self._begins = (self._begins + data[:2])[:2]
+            self._ended = not data
             self._protocol.receive_data(data)
 
-    async def _refuse(self, status: int, message: str) -> None:
-        """Answer a request that no handler gets to see."""
+    async def _refuse(self, status: int, what: str) -> None:
+        """Answer what no handler gets to see."""
+        message = f"{_RECEIVED} {what}"
+        self._server.unreadable(message)
         if self._protocol.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             headers = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
             await self.send(status, headers, message.encode())
@@ -258,13 +306,18 @@ class _Connection:
             self._gone = True
 
 
+def _reason(error: h11.RemoteProtocolError) -> str:
+    """What is wrong, without the bytes that are: a header among them may hold a key."""
+    return visible(str(error).split(": b", 1)[0][:_SHOWN])
+
+
 def _split(target: str) -> tuple[str, str]:
     """Path and query of a request target; an absolute one loses its scheme and host."""
     if not target.startswith("/"):
         try:
             parts = urlsplit(target)
         except ValueError as error:
-            raise _BadRequest("the request target is not a URL path") from error
+            raise _BadRequest("a request whose target is not a URL path") from error
         return parts.path, parts.query
     path, _, query = target.partition("#")[0].partition("?")
     return path, query

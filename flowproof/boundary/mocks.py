@@ -35,19 +35,23 @@ class ResultsExhausted(Exception):
 class MockResults:
     """Answers which text the model is told for each tool call of one flow.
 
-    A call keeps the result it was given first, since every later request repeats it.
+    A call keeps the result it was given first, since every later request repeats it. Clients
+    that number their calls use an id again in another conversation, so that the arguments are
+    part of what a call is known by.
     """
 
     def __init__(self, tools: Mapping[str, MockedTool]) -> None:
         self._tools = tools
         # Mutable: which result each call got, in the order in which calls were first seen.
-        self._given: dict[str, dict[tuple[str | None, int], int]] = defaultdict(dict)
+        self._given: dict[str, dict[tuple[str | None, int, str], int]] = defaultdict(dict)
 
     def __bool__(self) -> bool:
         """Whether any tool has a result."""
         return any(mocked.results for mocked in self._tools.values())
 
-    def __call__(self, tool: str, call_id: str | None, occurrence: int) -> str | None:
+    def __call__(
+        self, tool: str, call_id: str | None, occurrence: int, arguments: str
+    ) -> str | None:
         """The text for one call, None where the tool is not mocked.
 
         :raises ResultsExhausted: if no result is left for it.
@@ -56,7 +60,7 @@ class MockResults:
         if mocked is None or not mocked.results:
             return None
         given = self._given[tool]
-        index = given.setdefault((call_id, occurrence), len(given))
+        index = given.setdefault((call_id, occurrence, arguments), len(given))
         if index >= len(mocked.results):
             if not mocked.repeat_last:
                 raise ResultsExhausted(tool, index + 1, len(mocked.results))

@@ -66,7 +66,7 @@ class Intake:
             return None
         dialect, operation = found
         if (fault := request.fault) is not None:
-            return Unreadable(dialect, "request body", fault.message, fault.status)
+            return Unreadable(dialect, fault.kind, fault.message, fault.status)
         try:
             body = parse(request.body, max_depth=None)
         except JsonError as error:

@@ -20,7 +20,8 @@ in one run."""
 class Exchange:
     """One request on its way. It ends with a `response`, or with a `failure`: a reason why no
     complete answer exists. With neither it is still in flight. `broken` marks a response that is
-    a stream in which the upstream reported an error."""
+    a stream in which the upstream reported an error, `left` that its client had gone before it
+    was told. `unread` says what of it flowproof does not understand, though a client may."""
 
     number: int
     operation: Operation
@@ -30,18 +31,22 @@ class Exchange:
     response: Response | None = None
     failure: str | None = None
     broken: bool = False
+    left: bool = False
+    unread: str | None = None
 
     @property
     def transient(self) -> bool:
         """Whether a client may try again: 429, a server error, or no complete answer."""
-        if self.response is None or self.broken:
+        if self.response is None or self.broken or self.left:
             return True
         return self.response.status == 429 or self.response.status >= 500
 
     @property
     def succeeded(self) -> bool:
-        """Whether the upstream did what it was asked to do."""
-        return self.response is not None and self.response.status < 300 and not self.broken
+        """Whether the upstream did what it was asked to do, and the client was told."""
+        if self.response is None or self.broken or self.left:
+            return False
+        return self.response.status < 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +89,16 @@ class Recording:
     def finish(self, *, keep_retries: bool) -> Recorded:
         """Turn the exchanges into turns. A transient failure is dropped if an equal request
         later succeeded; one that nobody retried is a turn, or a problem where no complete
-        answer exists. `keep_retries` keeps every complete answer."""
+        answer exists. `keep_retries` keeps every complete answer that a client was told."""
         turns: list[Turn] = []
         problems: list[str] = []
         dropped = 0
         for exchange in self.exchanges:
-            if exchange.transient and self._retried(exchange, keep_retries=keep_retries):
+            if exchange.unread is not None:
+                problems.append(
+                    f"model request {exchange.number} cannot be recorded: {exchange.unread}"
+                )
+            elif exchange.transient and self._retried(exchange, keep_retries=keep_retries):
                 dropped += 1
             elif exchange.response is None:
                 reason = exchange.failure or "it was still unanswered when the agent ended"
@@ -100,7 +109,7 @@ class Recording:
 
     def _retried(self, failed: Exchange, *, keep_retries: bool) -> bool:
         """Whether a failure is left out because an equal request succeeded after it."""
-        if keep_retries and failed.response is not None:
+        if keep_retries and failed.response is not None and not failed.left:
             return False
         return any(
             later.succeeded

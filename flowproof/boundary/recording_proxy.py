@@ -23,6 +23,9 @@ from flowproof.model.jsonvalue import JsonError, parse, write
 from flowproof.model.outcome import Divergence
 from flowproof.model.rawtext import from_bytes
 from flowproof.model.turn import Response
+from flowproof.model.visible import visible
+
+_SHOWN = 100
 
 
 class RecordingProxy:
@@ -43,6 +46,15 @@ class RecordingProxy:
         while self._recording.in_flight:
             await self._ended.wait()
 
+    def unreadable(self, message: str) -> None:
+        """Fail the recording because of what arrived in place of a request."""
+        self._reject("request", message)
+
+    def _reject(self, kind: str, message: str) -> None:
+        number = len(self._recording.exchanges) + self.refused + 1
+        self.refused += 1
+        self.rejected = self.rejected or Divergence(kind, message, number)
+
     async def handle(self, request: Request, reply: Reply) -> None:
         """Forward one request and relay its answer as it arrives."""
         call = self._intake.read(request)
@@ -52,9 +64,7 @@ class RecordingProxy:
         if isinstance(call, ModelCall):
             call = call.too_deep() or call
         if isinstance(call, Unreadable):
-            number = len(self._recording.exchanges) + 1
-            self.refused += 1
-            self.rejected = self.rejected or Divergence(call.kind, call.message, number)
+            self._reject(call.kind, call.message)
             message = f"flowproof: cannot record: {call.message}"
             await refuse(call.dialect, reply, message, call.status)
             return
@@ -84,50 +94,102 @@ class RecordingProxy:
 
     async def _relay_body(self, exchange: Exchange, answer: UpstreamReply, reply: Reply) -> None:
         data = await answer.body()
-        exchange.response = _plain_response(answer, data)
+        exchange.left = left = reply.left()
+        if answer.is_event_stream and answer.status < 300:
+            exchange.unread = (
+                "the upstream answered with a stream of events, and none was asked for"
+            )
+        try:
+            exchange.response = _plain_response(answer, data)
+        except JsonError as error:
+            exchange.failure = f"its {answer.content_type} is no JSON: {error}"
         await reply.send(answer.status, answer.headers, data)
+        exchange.left = left or reply.gone
 
     async def _relay_stream(
         self, call: ModelCall, exchange: Exchange, answer: UpstreamReply, reply: Reply
     ) -> None:
-        assembler = call.dialect.assembler(call.asked)
-        splitter = FrameSplitter()
-        frames: list[bytes] = []
+        splitter, relay = FrameSplitter(), _Relay(call, reply)
         await reply.start(answer.status, answer.headers)
         try:
             async for chunk in answer.chunks():
                 for frame in splitter.feed(chunk):
-                    frames.append(frame)
-                    if assembler.feed(frame):
-                        await reply.chunk(frame)
+                    await relay.take(answer.clean(frame))
         except (NoAnswer, FrameError) as error:
+            exchange.unread = relay.unread
             exchange.failure = f"the stream broke off: {error}"
             await reply.cut()
             return
+        exchange.unread = relay.unread
         if rest := splitter.rest():
             # Some servers leave out the blank line after the last frame.
-            frames.append(rest)
-            if assembler.feed(rest):
-                await reply.chunk(rest)
+            await relay.take(answer.clean(rest))
         await reply.end()
-        assembled = assembler.result()
+        assembled = relay.assembler.result()
         if not (assembled.complete or assembled.failed):
             exchange.failure = "the stream ended before the answer was complete"
             return
+        exchange.unread = relay.unread
         exchange.broken = assembled.failed
+        exchange.left = relay.left()
         keep = assembled.failed or not assembled.lossless
         exchange.response = Response(
             status=answer.status,
             body=assembled.body,
-            events=tuple(from_bytes(frame) for frame in frames) if keep else None,
+            events=tuple(map(from_bytes, relay.frames)) if keep else None,
         )
 
 
+class _Relay:
+    """The frames of one stream: put together, kept, and passed on to the agent."""
+
+    def __init__(self, call: ModelCall, reply: Reply) -> None:
+        self._call = call
+        self._reply = reply
+        self.assembler = call.dialect.assembler(call.asked)
+        # Mutable: what came, and how many frames were sent to a client that was still there.
+        self.frames: list[bytes] = []
+        self._told: int | None = None
+
+    async def take(self, frame: bytes) -> None:
+        """The next frame."""
+        if self._told is None and self._reply.left():
+            self._told = len(self.frames)
+        self.frames.append(frame)
+        if self.assembler.feed(frame):
+            await self._reply.chunk(frame)
+
+    @property
+    def unread(self) -> str | None:
+        """What came that is not understood here."""
+        found = self.assembler.unread
+        if found is None:
+            return None
+        return f"the stream holds what is no JSON: {visible(found[:_SHOWN])}"
+
+    def left(self) -> bool:
+        """Whether the client had gone before it was told a complete answer; one that closes the
+        connection at the end of an answer has not."""
+        if self._told is None:
+            return False
+        told = self._call.dialect.assembler(self._call.asked)
+        for frame in self.frames[: self._told]:
+            told.feed(frame)
+        return not told.result().complete
+
+
 def _plain_response(answer: UpstreamReply, data: bytes) -> Response:
+    """The answer as it is kept.
+
+    :raises JsonError: if it was cut: it says that it is JSON and is none. An error or a redirect
+        may well have no body.
+    """
     content_type = answer.content_type or "application/octet-stream"
     try:
         return Response(answer.status, parse(data), content_type=content_type)
     except JsonError:
+        if answer.is_json and (data or answer.status < 300):
+            raise
         return Response(answer.status, None, text=from_bytes(data), content_type=content_type)
 
 

@@ -30,6 +30,10 @@ class ReplayingProxy:
         self._intake = intake
         self._cassette = cassette
 
+    def unreadable(self, message: str) -> None:
+        """Fail the run because of what arrived in place of a request."""
+        self._cassette.reject("request", message)
+
     async def handle(self, request: Request, reply: Reply) -> None:
         """Answer one request: from the recording, or with a refusal that names the difference."""
         call = self._intake.read(request)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
@@ -21,6 +22,8 @@ import yarl
 
 from flowproof.boundary.endpoint import Endpoint, Limits
 from flowproof.boundary.http1 import Headers, Request
+from flowproof.boundary.keys import credentials, placeholder_for
+from flowproof.model.rawtext import from_bytes, to_bytes
 
 _KEPT_BACK = frozenset(
     {
@@ -61,8 +64,13 @@ _NOT_PASSED_ON = frozenset(
         "set-cookie",
         # a client that followed it would leave flowproof, and at replay the network
         "location",
+        # put back cleaned
+        "content-type",
     }
 )
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+"""What no header value may hold; clients and servers differ in what they do with it."""
+_LONGEST_TYPE = 200
 _PIECE = 256 * 1024
 _READABLE = {"identity", "", "gzip", "deflate"}
 
@@ -74,28 +82,46 @@ class NoAnswer(Exception):
 class UpstreamReply:
     """An answer that has begun: its status and headers are there, its body is not yet."""
 
-    def __init__(self, response: aiohttp.ClientResponse, limits: Limits) -> None:
+    def __init__(
+        self, response: aiohttp.ClientResponse, limits: Limits, without_key: Callable[[str], str]
+    ) -> None:
         self._response = response
         self._limits = limits
+        self._without_key = without_key
         self.status = response.status
-        self.content_type = response.headers.get("content-type", "")
+        said = without_key(response.headers.get("content-type", ""))
+        self.content_type = "".join(filter(str.isprintable, said))[:_LONGEST_TYPE].strip()
 
     @property
     def headers(self) -> Headers:
         """The headers that may be passed on to the agent."""
-        return [
-            (name.lower(), value)
+        passed = [
+            (name.lower(), self._without_key(value))
             for name, value in self._response.headers.items()
-            if name.lower() not in _NOT_PASSED_ON
+            if name.lower() not in _NOT_PASSED_ON and name.isascii() and not _CONTROL.search(value)
         ]
+        return [*passed, ("content-type", self.content_type)] if self.content_type else passed
+
+    def clean(self, data: bytes) -> bytes:
+        """Bytes of the body without the key that was sent: an upstream may echo it."""
+        return to_bytes(self._without_key(from_bytes(data)))
 
     @property
     def is_event_stream(self) -> bool:
         """Whether the body is a stream of server-sent events."""
-        return self.content_type.partition(";")[0].strip().lower() == "text/event-stream"
+        return self._media_type == "text/event-stream"
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the body says of itself that it is JSON."""
+        return self._media_type == "application/json" or self._media_type.endswith("+json")
+
+    @property
+    def _media_type(self) -> str:
+        return self.content_type.partition(";")[0].strip().lower()
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The decoded body as it arrives.
+        """The decoded body as it arrives, not clean yet.
 
         :raises NoAnswer: if it breaks off, stalls, or grows beyond its bound.
         """
@@ -108,8 +134,8 @@ class UpstreamReply:
                 yield chunk
 
     async def body(self) -> bytes:
-        """The whole decoded body."""
-        return b"".join([chunk async for chunk in self.chunks()])
+        """The whole decoded body, clean."""
+        return self.clean(b"".join([chunk async for chunk in self.chunks()]))
 
 
 class Upstream:
@@ -121,6 +147,12 @@ class Upstream:
         self._session = session
         self._endpoints = endpoints
         self._limits = limits
+        self._without_key = {
+            provider: placeholder_for(
+                key for value in endpoint.headers.values() for key in credentials(value)
+            )
+            for provider, endpoint in endpoints.items()
+        }
 
     @contextlib.asynccontextmanager
     async def post(
@@ -148,12 +180,14 @@ class Upstream:
                         proxy=_proxy_for(url),
                     )
                 )
-            if response.status < 200:
-                raise NoAnswer(f"it answered with the status {response.status}")
+            if not 200 <= response.status <= 599:
+                raise NoAnswer(
+                    f"it answered with the status {response.status}, which no answer has"
+                )
             coding = response.headers.get("content-encoding", "identity").strip().lower()
             if coding not in _READABLE:
                 raise NoAnswer("it answered in a content-encoding that was not asked for")
-            yield UpstreamReply(response, self._limits)
+            yield UpstreamReply(response, self._limits, self._without_key[provider])
 
 
 class _Patience:

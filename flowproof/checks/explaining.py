@@ -10,7 +10,17 @@ from itertools import islice
 from typing import assert_never
 
 from flowproof.checks import showing
-from flowproof.checks.matching import Gap, differences, holds, locate, scalar_of
+from flowproof.checks.matching import (
+    Fit,
+    Gap,
+    clause_fit,
+    differences,
+    holds,
+    inside,
+    locate,
+    obstacle,
+    scalar_of,
+)
 from flowproof.model.flow_spec import Clause, Matcher, Scalar
 from flowproof.model.jsonvalue import JsonValue, Missing, scalar_text
 from flowproof.model.trajectory import PlacedCall
@@ -39,6 +49,43 @@ def why_not(clauses: tuple[Clause, ...], placed: PlacedCall) -> str:
     # `_shortfalls` leaves out the subject, so that several make one sentence.
     rest = (f"its{text[2:]}" if text.startswith("'s ") else f"it{text}" for text in texts[1:])
     return "; ".join([f"the closest call{texts[0]}" if texts else "", *rest])
+
+
+def why_unknown(clauses: tuple[Clause, ...], placed: PlacedCall) -> str:
+    """Why it cannot be said that a call is not the one that is meant: `its … is …`."""
+    arguments = placed.call.arguments
+    if placed.call.malformed:
+        return "its arguments are not JSON"
+    # Not all of them need to be: the others hold, or the call would be another one.
+    clause = next(one for one in clauses if clause_fit(one, arguments) is Fit.UNKNOWN)
+    found = locate(arguments, clause.path)
+    if isinstance(found, Missing):
+        return f"its {_obstacle(clause, arguments)}"
+    kind = "a list" if isinstance(found, list) else "an object"
+    return f"its {showing.name('.'.join(clause.path))} is {kind}, in which {_near(clause, found)}"
+
+
+def _obstacle(clause: Clause, arguments: JsonValue) -> str:
+    """Where the path of a clause stops; empty if it leads to nothing for certain."""
+    stop = obstacle(arguments, clause.path)
+    if stop is None:
+        return ""
+    path, value = showing.name(".".join(clause.path)), locate(arguments, stop)
+    if isinstance(value, str):
+        return f"{_is(stop)} a text, in which no path leads to {path}"
+    rest = clause.path[len(stop) :]
+    indexed = showing.name(".".join((*stop, "0", *rest)))
+    return f"{_is(stop)} a list, of which a path names an item by its index, such as {indexed}"
+
+
+def _near(clause: Clause, found: JsonValue) -> str:
+    """Where inside a list or object a clause would hold; empty if nowhere."""
+    place = inside(clause, found)
+    if place is None:
+        return ""
+    verb = "contains" if clause.matcher is Matcher.CONTAINS else "matches"
+    key = "the key " if place.is_key else ""
+    return f"{key}{showing.name('.'.join(place.path))} {verb} it"
 
 
 def describe(tool: str, clauses: tuple[Clause, ...]) -> str:
@@ -73,6 +120,9 @@ def _shortfalls(clause: Clause, arguments: JsonValue) -> list[str]:
     """Why a clause does not hold; each text continues the words `the closest call`."""
     found = locate(arguments, clause.path)
     if isinstance(found, Missing):
+        stop = _obstacle(clause, arguments)
+        if stop:
+            return [f"'s {stop}: it is {showing.value(arguments)}"]
         return [f" has no {showing.name('.'.join(clause.path))}{_present(arguments)}"]
     what = f"'s {_is(clause.path)} {showing.value(found)}"
     match clause.matcher:
@@ -85,17 +135,25 @@ def _shortfalls(clause: Clause, arguments: JsonValue) -> list[str]:
         case Matcher.ABSENT:
             return [f"{what}, where nothing should be"]
         case Matcher.CONTAINS | Matcher.MATCHES if isinstance(found, dict):
-            return [f"{what}, an object, of which only a path inside can be compared with a text"]
+            only = "an object, of which only a path inside can be compared with a text"
+            return [f"{what}, {only}{_but_near(clause, found)}"]
         case Matcher.CONTAINS if isinstance(found, list):
-            return [f"{what}, of which no item equals {showing.expected(scalar_of(clause))}"]
+            wanted_item = showing.expected(scalar_of(clause))
+            return [f"{what}, of which no item equals {wanted_item}{_but_near(clause, found)}"]
         case Matcher.CONTAINS:
             return [f"{what}, which does not contain {showing.expected(scalar_of(clause))}"]
         case Matcher.MATCHES if isinstance(found, list):
-            return [f"{what}, a list, of which only an item can be compared with a pattern"]
+            only = "a list, of which only an item can be compared with a pattern"
+            return [f"{what}, {only}{_but_near(clause, found)}"]
         case Matcher.MATCHES:
             return [f"{what}, which does not match {showing.cut(scalar_of(clause).text)}"]
         case _:
             assert_never(clause.matcher)
+
+
+def _but_near(clause: Clause, found: JsonValue) -> str:
+    near = _near(clause, found)
+    return f" ({near}: name that path)" if near else ""
 
 
 def _tell(gap: Gap) -> str:

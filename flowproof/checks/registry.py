@@ -44,9 +44,16 @@ def check_all(assertions: Sequence[Assertion], evidence: Evidence) -> tuple[Asse
 
 
 def _judge(item: Assertion, evidence: Evidence, ledger: CallLedger) -> Outcome:
-    unusable = _unusable(item)
-    if unusable:
-        return Unjudged(unusable)
+    reason = unusable(item)
+    if reason:
+        return Unjudged(reason)
+    try:
+        return _outcome(item, evidence, ledger)
+    except PatternError as error:
+        return Unjudged(f"the pattern cannot be used: {error}")
+
+
+def _outcome(item: Assertion, evidence: Evidence, ledger: CallLedger) -> Outcome:
     match item:
         case AssertToolCall():
             return ledger.called(item)
@@ -64,7 +71,7 @@ def _judge(item: Assertion, evidence: Evidence, ledger: CallLedger) -> Outcome:
             assert_never(item)
 
 
-def _unusable(item: Assertion) -> str:
+def unusable(item: Assertion) -> str:
     """Why a text or pattern cannot be looked for; empty if it can.
 
     Asked before any call is seen: a variable can hold nothing or no pattern at all, and a check

@@ -6,10 +6,10 @@ Counterpart: `model.trajectory.Trajectory.reply`, which knows which message that
 from __future__ import annotations
 
 from flowproof.checks import showing
+from flowproof.checks.matching import affordable
 from flowproof.model.flow_spec import AssertReply, Matcher
-from flowproof.model.outcome import Failed, Outcome, Passed
+from flowproof.model.outcome import Failed, Outcome, Passed, Unjudged
 from flowproof.model.trajectory import Trajectory
-from flowproof.spec.pattern import compile_pattern
 
 _VERB = {Matcher.CONTAINS: "contain", Matcher.EQUALS: "equal", Matcher.MATCHES: "match"}
 
@@ -17,12 +17,17 @@ _VERB = {Matcher.CONTAINS: "contain", Matcher.EQUALS: "equal", Matcher.MATCHES: 
 def judge_reply(step: AssertReply, trajectory: Trajectory) -> Outcome:
     """Whether the reply contains, equals or matches a text, or does not.
 
-    Without a reply nothing holds, not even that it does not contain a text.
+    Without a reply nothing holds, not even that it does not contain a text. One that cannot be
+    read is not judged.
 
-    :raises PatternError: if the pattern of `matches` cannot be used.
+    :raises PatternError: if the pattern of `matches` cannot be used, or not on so long a reply.
     """
     expected = f"a reply that {_verb(step)} {showing.quoted(step.value.text)}"
     reply = trajectory.reply()
+    last = trajectory.conversation()[-1:]
+    if last and last[0].unreadable:
+        found = showing.unreadable([last[0].number])
+        return Unjudged(f"the reply is unreadable: {found}, and it is the conversation's last")
     if reply is None:
         return Failed(_no_reply(trajectory), expected=expected)
     if _holds(step, reply) is not step.negated:
@@ -47,7 +52,7 @@ def _holds(step: AssertReply, reply: str) -> bool:
         case Matcher.EQUALS:
             return step.value.text == reply
         case Matcher.MATCHES:
-            return compile_pattern(step.value.text).search(reply)
+            return affordable(step.value.text, [reply]).search(reply)
         case _:
             raise TypeError(f"a reply is not judged by `{step.matcher}`")
 

@@ -6,7 +6,7 @@ Counterpart: `model.visible`, which makes single characters and differences visi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from flowproof.model.flow_spec import Expected, Scalar
 from flowproof.model.jsonvalue import JsonValue
@@ -78,6 +78,13 @@ def some(items: Iterable[str], limit: int = 10) -> str:
     every = list(items)
     rest = len(every) - limit
     return ", ".join(every[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def unreadable(turns: Sequence[int]) -> str:
+    """That these turns, at least one, hold answers that cannot be read."""
+    if len(turns) == 1:
+        return f"turn {turns[0]} holds an answer that flowproof cannot read"
+    return f"turns {some(map(str, turns))} hold answers that flowproof cannot read"
 
 
 def call(placed: PlacedCall) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from flowproof.checks import showing
-from flowproof.checks.explaining import closest, describe, why_not
+from flowproof.checks.explaining import closest, describe, why_not, why_unknown
 from flowproof.checks.matching import Fit, conditions, fit
 from flowproof.model.flow_spec import (
     AssertNoToolCall,
@@ -19,7 +19,7 @@ from flowproof.model.flow_spec import (
     Clause,
     Times,
 )
-from flowproof.model.outcome import Failed, Outcome, Passed
+from flowproof.model.outcome import Failed, Outcome, Passed, Unjudged
 from flowproof.model.trajectory import PlacedCall, Trajectory
 
 
@@ -29,11 +29,14 @@ class CallLedger:
     Ordered steps match the earliest call after the one that the ordered step before them
     matched, which finds an ordered subsequence wherever there is one. A step that fails leaves
     the ledger as it was, so that later steps are judged on their own merit.
+
+    An answer that cannot be read may hold any calls: a step that those could change is not judged.
     """
 
     def __init__(self, trajectory: Trajectory) -> None:
         self._calls: Sequence[PlacedCall] = tuple(trajectory.calls())
         self._offered = trajectory.offered_tools()
+        self._unreadable = trajectory.unreadable_turns()
         self._next = 0
         self._in_order: set[int] = set()
         self._listed: set[int] = set()
@@ -49,7 +52,8 @@ class CallLedger:
                 self._in_order.add(index)
                 self._listed.add(index)
                 return Passed()
-        return self._not_in_order(step.tool, clauses)
+        missing = self._not_in_order(step.tool, clauses)
+        return self._unless_unreadable(missing, f"that {describe(step.tool, clauses)} is missing")
 
     def called_exactly(self, step: AssertToolCalls) -> Outcome:
         """Whether these tools and no others were called, in this order."""
@@ -60,7 +64,7 @@ class CallLedger:
                 left[tool] -= 1
                 self._listed.add(index)
         if made == list(step.tools):
-            return Passed()
+            return self._unless_unreadable(Passed(), "that no other tool was called")
         pairs = enumerate(zip_longest(step.tools, made), start=1)
         number, (wanted, actual) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
         if wanted is None:
@@ -70,30 +74,35 @@ class CallLedger:
         else:
             placed = self._calls[number - 1]
             what = f"call {number} should be {showing.name(wanted)}: {showing.call(placed)}"
-        return Failed(
+        failed = Failed(
             what,
             expected=f"{_number(len(step.tools))}: {_names(step.tools)}",
             closest=f"{_number(len(made))}: {_names(made)}",
         )
+        wanted_still = iter(step.tools)
+        if all(tool in wanted_still for tool in made):
+            return self._unless_unreadable(failed, "that a call is missing")
+        return failed
 
     def not_called(self, step: AssertNoToolCall) -> Outcome:
         """Whether no call of the whole trajectory is one that the step forbids.
 
-        A call whose arguments are not JSON counts as forbidden: nothing shows that it is not.
+        A call of which that cannot be said counts as forbidden: nothing shows that it is not.
         """
         guilty: dict[Fit, list[PlacedCall]] = {Fit.MATCHES: [], Fit.UNKNOWN: [], Fit.DIFFERS: []}
         for placed in self._calls:
             guilty[fit(step.tool, step.clauses, placed.call)].append(placed)
         every = guilty[Fit.MATCHES] + guilty[Fit.UNKNOWN]
         if not every:
-            return Passed()
+            what = f"that {describe(step.tool, step.clauses)} was not called"
+            return self._unless_unreadable(Passed(), what)
         first, tool = every[0], showing.name(step.tool)
         if guilty[Fit.MATCHES]:
             what = f"{tool} was called in turn {first.turn} with {showing.arguments(first)}"
         else:
             what = (
-                f"{tool} was called in turn {first.turn}; its arguments are not JSON, so it "
-                f"cannot be shown that they differ: {showing.arguments(first)}"
+                f"{tool} was called in turn {first.turn}; {why_unknown(step.clauses, first)}, so "
+                f"it cannot be shown that they differ: {showing.arguments(first)}"
             )
         if len(every) > 1:
             what += f" (and {len(every) - 1} more)"
@@ -108,7 +117,7 @@ class CallLedger:
         """
         unlisted = [call for index, call in enumerate(self._calls) if index not in self._listed]
         if not unlisted:
-            return Passed()
+            return self._unless_unreadable(Passed(), "that a step lists every call")
         count = "1 call is" if len(unlisted) == 1 else f"{len(unlisted)} calls are"
         return Failed(
             f"{count} listed by no step: {showing.some(map(showing.call, unlisted), 5)}",
@@ -125,7 +134,20 @@ class CallLedger:
         low, high, count = times.minimum, times.maximum, len(matching)
         # Calls that cannot be judged must not decide: it has to hold with and without them.
         if low <= count and (high is None or count + unknown <= high):
-            return Passed()
+            if high is None:
+                return Passed()
+            wanted = f"that {describe(step.tool, clauses)} was called {_often(times)}"
+            return self._unless_unreadable(Passed(), wanted)
+        failed = self._miscounted(step, times, fits)
+        if count < low:
+            wanted = f"that {describe(step.tool, clauses)} was called too rarely"
+            return self._unless_unreadable(failed, wanted)
+        return failed
+
+    def _miscounted(self, step: AssertToolCall, times: Times, fits: Sequence[Fit]) -> Failed:
+        clauses = conditions(step)
+        matching = [index for index, found in enumerate(fits) if found is Fit.MATCHES]
+        count, unknown = len(matching), fits.count(Fit.UNKNOWN)
         calls = self._named(step.tool)
         if not calls:
             return self._never_called(step.tool, f"{describe(step.tool, clauses)}, {_often(times)}")
@@ -138,7 +160,8 @@ class CallLedger:
             was = f"was called {_number(count)}" if count else "was never called"
             what = f"{tool} {was}{with_these}; {wanted}"
         if unknown:
-            what += f"; {unknown} more cannot be judged: the arguments are not JSON"
+            why = why_unknown(clauses, self._calls[fits.index(Fit.UNKNOWN)])
+            what += f"; {unknown} more cannot be judged: {why}"
         nearest = calls if not count else [self._calls[index] for index in matching]
         return Failed(
             what,
@@ -191,6 +214,15 @@ class CallLedger:
         if near is not None:
             what += f"; did you mean {showing.name(near)}?"
         return Failed(what, expected=expected, closest=_names(made))
+
+    def _unless_unreadable(self, outcome: Passed | Failed, claim: str) -> Outcome:
+        """The outcome, which calls in an unreadable answer could change: `claim` says to what."""
+        if not self._unreadable:
+            return outcome
+        reason = f"{showing.unreadable(self._unreadable)}, so it cannot be shown {claim}"
+        if isinstance(outcome, Failed):
+            reason += f"; as far as can be read, {outcome.message}"
+        return Unjudged(reason)
 
     def _named(self, tool: str) -> list[PlacedCall]:
         return [placed for placed in self._calls if placed.call.name == tool]

@@ -6,9 +6,10 @@ Counterpart: `registry`, which judges.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flowproof.model.flow_spec import Assertion, AssertNoToolCall, Mock
+from flowproof.model.flow_spec import Assertion, AssertNoToolCall, Matcher, Mock
 
 if TYPE_CHECKING:
     from flowproof.model.trajectory import Trajectory
@@ -36,20 +37,57 @@ def interception_warnings(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class VacuousGuard:
+    """A guard that passes whatever the agent does, why, and what to do if that is meant."""
+
+    guard: AssertNoToolCall
+    reason: str
+    remedy: str
+
+
 def vacuous_guards(
     assertions: Sequence[Assertion], trajectory: Trajectory, declared: Collection[str]
-) -> tuple[AssertNoToolCall, ...]:
-    """The guards on a tool that the model was never offered and never called.
+) -> tuple[VacuousGuard, ...]:
+    """The guards on a tool, or an argument of it, that was never offered and never called.
 
-    Such a guard passes whatever the agent does: a misspelt name looks the same. A tool that the
-    flow declares under `tools:` is known, and its absence meant.
+    A misspelt name looks the same. A tool that the flow declares under `tools:` is known, and
+    its absence meant.
     """
     if not trajectory.turns:
         return ()
     known = _known(trajectory) | set(declared)
-    return tuple(
-        item for item in assertions if isinstance(item, AssertNoToolCall) and item.tool not in known
-    )
+    found: list[VacuousGuard] = []
+    for guard in assertions:
+        if not isinstance(guard, AssertNoToolCall):
+            continue
+        if guard.tool not in known:
+            reason = unknown_tool(guard.tool, trajectory)
+            found.append(VacuousGuard(guard, reason, "declare it under `tools:` if that is meant"))
+        elif reason := _unknown_argument(guard, trajectory):
+            found.append(VacuousGuard(guard, reason, "name an argument that the tool has"))
+    return tuple(found)
+
+
+def _unknown_argument(guard: AssertNoToolCall, trajectory: Trajectory) -> str:
+    """That a tool takes no argument of a name, and which one may have been meant; else empty."""
+    names = next((one.names for one in trajectory.parameters if one.tool == guard.tool), None)
+    if names is None or not guard.clauses:
+        return ""
+    calls = [placed.call for placed in trajectory.calls() if placed.call.name == guard.tool]
+    made = {key for call in calls if isinstance(call.arguments, dict) for key in call.arguments}
+    for clause in guard.clauses:
+        # A key may hold dots itself. What must be absent is so: such a guard can fail.
+        starts = {".".join(clause.path[:end]) for end in range(1, len(clause.path) + 1)}
+        if clause.matcher is Matcher.ABSENT or starts & {*names, *made}:
+            continue
+        from flowproof.checks import showing
+
+        near = showing.nearest(clause.path[0], {*names, *made})
+        hint = f"did you mean {showing.name(near)}?" if near else ""
+        hint = hint or f"it takes {showing.some(map(showing.name, names))}"
+        return f"{showing.name(guard.tool)} takes no {showing.name(clause.path[0])} ({hint})"
+    return ""
 
 
 def guard_warnings(
@@ -57,8 +95,8 @@ def guard_warnings(
 ) -> tuple[str, ...]:
     """One warning for each guard that could not fail."""
     return tuple(
-        f"{item.position}: {unknown_tool(item.tool, trajectory)}, so this guard could not fail"
-        for item in vacuous_guards(assertions, trajectory, declared)
+        f"{found.guard.position}: {found.reason}, so this guard could not fail"
+        for found in vacuous_guards(assertions, trajectory, declared)
     )
 
 

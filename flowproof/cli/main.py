@@ -5,12 +5,15 @@ A command's module is imported when that command runs, so that none pays for ano
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
+import sys
 from collections.abc import Sequence
 
 import click
 
-from flowproof.errors import ExitCode, FlowproofError, SpecError
+from flowproof.errors import ExitCode, FlowproofError, SpecError, UsageError
 from flowproof.version import __version__
 
 _COMMANDS = {
@@ -85,31 +88,65 @@ def run(arguments: Sequence[str], command: click.Command = cli) -> int:
         if "--json" in arguments:
             _print_json(error.format_message(), ExitCode.AUTHOR_ERROR)
         else:
-            error.show()
+            _show(error)
         return int(ExitCode.AUTHOR_ERROR)
     except FlowproofError as error:
         _tell(error, arguments)
         return int(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
+        if "--json" in arguments:
+            _print_json("interrupted", ExitCode.INTERRUPTED)
         return int(ExitCode.INTERRUPTED)
     except SystemExit:
         # So click leaves when the reader of its help has left.
         return int(ExitCode.PASSED)
     except Exception as error:
-        return _internal(error, arguments)
+        refused = None if "--debug" in arguments else _refusal(error)
+        if refused is None:
+            return _internal(error, arguments)
+        _tell(refused, arguments)
+        return int(refused.exit_code)
+
+
+def _refusal(error: BaseException) -> FlowproofError | None:
+    """What the system refused where no command answers for it: a name too long, a folder that
+    may not be entered, a current folder that is gone."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    if isinstance(error, FlowproofError):
+        return error
+    if not isinstance(error, OSError):
+        return None
+    from flowproof.files import system_error
+
+    try:
+        os.getcwd()  # noqa: PTH109 (its error is all that is of interest)
+    except OSError:
+        return UsageError("the current folder is no longer there; change to another one")
+    return UsageError(system_error(error))
 
 
 def _tell(error: FlowproofError, arguments: Sequence[str]) -> None:
-    if "--json" in arguments:
+    from flowproof.cli.options import OutputLost, say
+
+    if "--json" in arguments and not isinstance(error, OutputLost):
         _print_json(str(error), error.exit_code)
     else:
         from flowproof.model.visible import printable
 
         prefix = "" if isinstance(error, SpecError) else "error: "
-        click.echo(f"{prefix}{printable(str(error))}", err=True)
+        say(f"{prefix}{printable(str(error))}")
+
+
+def _show(error: click.ClickException) -> None:
+    from flowproof.cli.options import OutputLost, for_a_reader
+
+    with contextlib.suppress(OutputLost), for_a_reader(sys.stderr):
+        error.show()
 
 
 def _internal(error: Exception, arguments: Sequence[str]) -> int:
+    from flowproof.cli.options import say
     from flowproof.model.visible import printable
 
     message = printable(f"internal error: {type(error).__name__}: {error}")
@@ -118,13 +155,17 @@ def _internal(error: Exception, arguments: Sequence[str]) -> int:
     if "--debug" in arguments:
         import traceback
 
-        click.echo("".join(traceback.format_exception(error)), err=True)
+        say("".join(traceback.format_exception(error)))
     elif "--json" not in arguments:
-        click.echo(f"{message}\nThis is a fault of flowproof; --debug shows where.", err=True)
+        say(f"{message}\nThis is a fault of flowproof; --debug shows where.")
     return int(ExitCode.INTERNAL)
 
 
 def _print_json(message: str, code: ExitCode) -> None:
+    from flowproof.cli.options import OutputLost, put, say
     from flowproof.model.jsonvalue import write
 
-    click.echo(write({"error": message, "exit_code": int(code)}))
+    try:
+        put(write({"error": message, "exit_code": int(code)}) + "\n")
+    except OutputLost as error:
+        say(f"error: {error}")

@@ -11,6 +11,9 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
+from flowproof.cli.streams import drop
+from flowproof.errors import UsageError
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -54,14 +57,21 @@ def output_options(function: F) -> F:
     return gathered  # type: ignore[return-value]
 
 
+class OutputLost(UsageError):
+    """What was asked for could not be written, to a full disk for example."""
+
+
 def say(text: str) -> None:
-    """A line for people, on stderr."""
-    with for_a_reader(sys.stderr):
+    """A line for people, on stderr. If it cannot be told, there is nobody to tell that to."""
+    with contextlib.suppress(OutputLost), for_a_reader(sys.stderr):
         sys.stderr.write(text + "\n")
 
 
 def put(text: str) -> None:
-    """A result, on stdout."""
+    """A result, on stdout.
+
+    :raises OutputLost: if it cannot be written.
+    """
     with for_a_reader(sys.stdout):
         sys.stdout.write(text)
 
@@ -69,13 +79,18 @@ def put(text: str) -> None:
 @contextlib.contextmanager
 def for_a_reader(stream: TextIO) -> Iterator[None]:
     """Write to a stream. A reader that leaves, such as `head`, is no error, and changes neither
-    what a command does nor what it returns."""
+    what a command does nor what it returns.
+
+    :raises OutputLost: if it cannot be written for another reason.
+    """
     try:
         yield
         stream.flush()
     except BrokenPipeError:
-        # Python would complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        drop(stream)
+    except OSError as error:
+        drop(stream)
+        raise OutputLost(f"the output cannot be written: {error.strerror}") from error
 
 
 def environment() -> dict[str, str]:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from flowproof.cli.options import Output, environment, put, say
+from flowproof.cli.options import Output, OutputLost, environment, put, say
 from flowproof.cli.view import view_for
 from flowproof.drivers.interface import Driver
-from flowproof.errors import UsageError
+from flowproof.errors import ExitCode, UsageError
+from flowproof.files import shortened
 from flowproof.flow.job import World
 from flowproof.model.clock import SystemClock
 from flowproof.suite.project import Project
@@ -69,17 +70,25 @@ def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int
     with view:
         record = anyio.run(main)
     written = _write(plan, record)
-    if output.json:
-        from flowproof.report.run_json import dump
-
-        put(dump(record))
     if not output.quiet or record.exit_code:
         from flowproof.report.console import Style, summary, wants_color
 
         color = wants_color(sys.stderr, environ) if output.color is None else output.color
         shown = written if plan.reports or output.verbose else []
         say(summary(record, shown, Style(color)))
-    return int(record.exit_code)
+    return int(_told(record) if output.json else record.exit_code)
+
+
+def _told(record: RunRecord) -> ExitCode:
+    """Print a run record, last of all; the exit code. A record that is lost makes no green run."""
+    from flowproof.report.run_json import dump
+
+    try:
+        put(dump(record))
+    except OutputLost as error:
+        say(f"error: {error}")
+        return record.exit_code or error.exit_code
+    return record.exit_code
 
 
 async def _listen(interrupt: Interrupt) -> None:
@@ -99,24 +108,30 @@ def _require_writable(folders: Iterable[Path]) -> None:
     :raises UsageError: if a folder cannot be made or written to.
     """
     for folder in folders:
+        shown = shortened(str(folder))
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"cannot write reports to {folder}: {error.strerror}") from error
+            raise UsageError(f"cannot write reports to {shown}: {error.strerror}") from error
         if not os.access(folder, os.W_OK):
-            raise UsageError(f"cannot write reports to {folder}: it is read-only")
+            raise UsageError(f"cannot write reports to {shown}: it is read-only")
 
 
 def _write(plan: Plan, record: RunRecord) -> list[str]:
     from flowproof.report.write import write_files
     from flowproof.suite.run_store import keep
 
-    path = keep(record, plan.folder)
     written: list[str] = []
+    try:
+        kept = [str(keep(record, plan.folder))]
+    except UsageError as error:
+        # Nobody asked for it, and the run is what it is.
+        say(f"warning: {error}")
+        kept = []
     if plan.reports:
         from flowproof.report.interface import REPORTS
 
         for kind, folder in plan.reports.items():
             files = write_files(folder, REPORTS[kind](record))
             written += [str(file) for file in files]
-    return written or [str(path)]
+    return written or kept

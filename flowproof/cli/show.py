@@ -16,6 +16,7 @@ def command(trace: Path, as_json: bool) -> None:
     """Print the trajectory in TRACE: what was said, which tools were called, what came back."""
     from flowproof.flow.read_trace import require_spoken
     from flowproof.flow.trajectory import trajectory_of
+    from flowproof.model.visible import visible
     from flowproof.report.run_json import dump_part
     from flowproof.report.trajectory_text import trajectory_text
     from flowproof.trace.file import read_trace
@@ -27,5 +28,5 @@ def command(trace: Path, as_json: bool) -> None:
         put(dump_part(trajectory))
         return
     made = [found.spec_name or trace.name, found.recorded, f"flowproof {found.flowproof}"]
-    heading = "  ".join(part for part in made if part)
+    heading = visible("  ".join(part for part in made if part))
     put(f"{heading}\n\n{trajectory_text(trajectory)}\n")

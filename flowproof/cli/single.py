@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from flowproof.cli.options import Output
+from flowproof.cli.options import Output, environment
+from flowproof.cli.privacy import protect_keys
 from flowproof.errors import UsageError
 from flowproof.model.clock import SystemClock
 from flowproof.model.phase import Phase
@@ -20,10 +21,7 @@ def run_single(
     """
     from flowproof.drivers.command import CommandDriver
 
-    if phase == "record":
-        from flowproof.cli.privacy import forbid_inspection
-
-        forbid_inspection()
+    protect_keys(environment())
     driver = CommandDriver(clock=SystemClock())
     # The agent's guard starts on another core while we import what reads specs and traces.
     with driver.prestart():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from flowproof.cli.options import Output, output_options
+from flowproof.cli.options import Output, environment, output_options
 
 _KINDS = ("html", "junit", "json")
 
@@ -79,12 +79,14 @@ def run_suite(
     allow_empty: bool = False,
 ) -> int:
     """Replay all flows below these paths; `reports` are kinds with their folders, None: all."""
+    from flowproof.cli.privacy import protect_keys
     from flowproof.cli.running import Plan, execute
     from flowproof.drivers.command import CommandDriver
     from flowproof.model.clock import SystemClock
     from flowproof.suite.discover import SUFFIX, discover
     from flowproof.suite.project import JobOptions, Project, ordered
 
+    protect_keys(environment())
     here = Path.cwd()
     given = [path.absolute() for path in paths] or [here]
     specs = discover(given)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from flowproof.cli.options import Output, for_a_reader
+from flowproof.cli.options import Output, OutputLost, for_a_reader
 
 if TYPE_CHECKING:
     from flowproof.model.run_record import FlowRecord
@@ -33,7 +34,7 @@ def view_for(flows: int, output: Output, environ: Mapping[str, str]) -> Progress
 
         color = wants_color(sys.stderr, environ) if output.color is None else output.color
         lines = PlainLines(sys.stderr, style=Style(color), verbose=output.verbose)
-        with for_a_reader(sys.stderr):
+        with contextlib.suppress(OutputLost), for_a_reader(sys.stderr):
             lines.flow_ended(record)
 
     return Late(tell)

@@ -5,7 +5,7 @@ A dialect never sees a socket or a spec: JSON values and stream frames in, the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -13,11 +13,11 @@ from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message
 from flowproof.model.turn import Operation
 
-Substitution: TypeAlias = Callable[[str, str | None, int], str | None]
-"""`(tool, call id, occurrence of that id in this request) → the text to tell the model`.
+Substitution: TypeAlias = Callable[[str, str | None, int, str], str | None]
+"""`(tool, call id, occurrence of that id in this request, arguments) → the text to tell the model`.
 
-The occurrence counts from 0 and tells calls apart that share an id. None leaves the result that
-the agent sent.
+The occurrence counts from 0; it and the text of the arguments tell calls apart that share an id.
+None leaves the result that the agent sent.
 """
 
 
@@ -56,11 +56,16 @@ class EnvelopePart:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A request in neutral words, without its messages."""
+    """A request in neutral words, without its messages.
+
+    `parameters` has the names of the arguments of each tool whose schema says that there are no
+    others.
+    """
 
     model: str | None
     system: str
     tools: tuple[str, ...]
+    parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,10 @@ class Assembled:
 
 class Assembler(Protocol):
     """Puts one upstream stream together, frame by frame."""
+
+    @property
+    def unread(self) -> str | None:
+        """The first data fed that cannot be read as this API speaks, None if there was none."""
 
     def feed(self, frame: bytes) -> bool:
         """Take one whole frame, separator included; say whether the agent shall get it."""
@@ -144,7 +153,8 @@ class Dialect(Protocol):
         """
 
     def answer(self, body: JsonValue) -> Answer:
-        """A response body in neutral words; no messages where it holds none."""
+        """A response body in neutral words; no messages where it holds none, or anything that
+        is said there cannot be read."""
 
     def assembler(self, asked: Asked) -> Assembler:
         """A fresh assembler for one stream asked for so."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flowproof.dialects import openai_chat_chunks as chunks
 from flowproof.dialects import openai_chat_kinds as kinds
@@ -22,6 +22,7 @@ from flowproof.dialects.interface import (
     Substitution,
 )
 from flowproof.dialects.openai_chat_assembly import ChatAssembler
+from flowproof.dialects.parameters import parameter_names
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.rawtext import to_bytes
 from flowproof.model.trajectory import Message
@@ -80,24 +81,27 @@ class OpenAIChat:
     ) -> tuple[JsonObject, tuple[str, ...]]:
         """Replace the content of results whose call stands in an earlier message."""
         raws = self.message_list(pinned)
-        names: dict[str, str] = {}
+        made: dict[tuple[str | None, str], messages.Made] = {}
         seen: Counter[tuple[str | None, str | None]] = Counter()
         replaced: dict[int, JsonValue] = {}
         tools: list[str] = []
         for position, raw in enumerate(raws):
             if not isinstance(raw, dict):
                 continue
-            call_id, tool = _result_of(raw, names)
+            call_id, tool, arguments = _result_of(raw, made)
             if call_id is not None or tool is not None:
                 # An id alone tells calls apart; a result without one counts by its tool.
                 key = (call_id, tool if call_id is None else None)
                 occurrence = seen[key]
                 seen[key] += 1
-                text = None if tool is None else substitution(tool, call_id, occurrence)
+                text = None
+                if tool is not None:
+                    text = substitution(tool, call_id, occurrence, arguments)
                 if text is not None and tool is not None:
                     replaced[position] = raw | {"content": text}
                     tools.append(tool)
-            names.update((made, name) for made, name in messages.calls_of(raw) if made is not None)
+            for call in messages.calls_of(raw):
+                made[call.id, call.name if call.id is None else ""] = call
         if not replaced:
             return pinned, ()
         changed = [replaced.get(position, raw) for position, raw in enumerate(raws)]
@@ -145,6 +149,7 @@ class OpenAIChat:
             model=model if isinstance(model, str) else None,
             system="\n".join(opening),
             tools=tuple(label for label in _tool_labels(pinned) if label is not None),
+            parameters=_parameters(pinned),
         )
 
     def message_list(self, pinned: JsonValue) -> Sequence[JsonValue]:
@@ -157,15 +162,18 @@ class OpenAIChat:
         return messages.message(raw, names)
 
     def answer(self, body: JsonValue) -> Answer:
-        """A message per choice, by index, and the usage."""
+        """A message per choice, by index, and the usage; no message if one cannot be read."""
         listed = body.get("choices") if isinstance(body, dict) else None
         found: list[tuple[int, Message]] = []
         for position, choice in enumerate(listed if isinstance(listed, list) else ()):
             raw = choice.get("message") if isinstance(choice, dict) else None
-            if isinstance(choice, dict) and isinstance(raw, dict):
-                index = chunks.number_of(choice.get("index"), position)
-                spoken: JsonObject = {**raw, "role": "assistant"}
-                found.append((index, messages.message(spoken, {})))
+            if not (isinstance(choice, dict) and isinstance(raw, dict) and messages.readable(raw)):
+                # What remained of it could look as if no tool had been called.
+                found.clear()
+                break
+            index = chunks.number_of(choice.get("index"), position)
+            spoken: JsonObject = {**raw, "role": "assistant"}
+            found.append((index, messages.message(spoken, {})))
         found.sort(key=lambda pair: pair[0])
         usage = body.get("usage") if isinstance(body, dict) else None
         return Answer(tuple(message for _, message in found), _tokens(usage))
@@ -190,15 +198,20 @@ class OpenAIChat:
         return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
-def _result_of(raw: JsonObject, names: dict[str, str]) -> tuple[str | None, str | None]:
-    """Call id and tool of a tool result; the tool is None where no call has that id."""
+def _result_of(
+    raw: JsonObject, made: Mapping[tuple[str | None, str], messages.Made]
+) -> tuple[str | None, str | None, str]:
+    """Call id, tool and arguments of a tool result; the tool is None where no call has that
+    id."""
     match raw:
         case {"role": "tool", "tool_call_id": str(call_id)}:
-            return call_id, names.get(call_id)
+            call = made.get((call_id, ""))
+            return (call_id, None, "") if call is None else (call_id, call.name, call.arguments)
         case {"role": "function", "name": str(name)}:
-            return None, name
+            call = made.get((None, name))
+            return None, name, "" if call is None else call.arguments
         case _:
-            return None, None
+            return None, None, ""
 
 
 def _parts(pinned: JsonObject, keys: Iterable[str]) -> Iterator[EnvelopePart]:
@@ -219,6 +232,24 @@ def _tool_labels(pinned: JsonObject) -> Iterator[str | None]:
                     yield name
                 case _:
                     yield None
+
+
+def _parameters(pinned: JsonObject) -> dict[str, tuple[str, ...]]:
+    """The arguments of each offered function, without those whose schemas leave them open."""
+    found: dict[str, tuple[str, ...]] = {}
+    for key in ("tools", "functions"):
+        listed = pinned.get(key)
+        for tool in listed if isinstance(listed, list) else ():
+            function = tool.get("function", tool) if isinstance(tool, dict) else None
+            match function:
+                case {"name": str(name), **rest}:
+                    names = parameter_names(rest.get("parameters"))
+                    # Of two schemas for one name, either may be the one that is called.
+                    known = found.get(name, names)
+                    found[name] = tuple(dict.fromkeys(known + names)) if known and names else ()
+                case _:
+                    pass
+    return {name: names for name, names in found.items() if names}
 
 
 def _tokens(usage: JsonValue) -> tuple[int, int] | None:

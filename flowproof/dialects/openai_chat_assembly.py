@@ -93,6 +93,12 @@ class ChatAssembler:
         self._done = False
         self._error: JsonObject | None = None
         self._dropped = False
+        self._unread: str | None = None
+
+    @property
+    def unread(self) -> str | None:
+        """The first data fed that is neither JSON nor `[DONE]`."""
+        return self._unread
 
     def feed(self, frame: bytes) -> bool:
         """Take one whole frame; only a usage frame that nobody asked for is not passed on."""
@@ -114,6 +120,9 @@ class ChatAssembler:
             chunk = parse(data)
         except JsonError:
             self._dropped = True
+            if self._unread is None and data.strip():
+                # Without any text an event is not given to a client.
+                self._unread = data
             return True
         self._take(chunk, failed=("event", "error") in extras)
         return self._asked.stream_usage or not is_usage_chunk(chunk)
@@ -146,11 +155,14 @@ class ChatAssembler:
         """What the frames fed so far amount to.
 
         After an error event, `body` is that event. Without `[DONE]` a stream is complete if
-        every choice seen in it has finished. `body` is None where no chunk came.
+        every choice seen in it has finished, and as many as were asked for. `body` is None
+        where no chunk came.
         """
         if self._error is not None:
             return Assembled(self._error, complete=self._done, lossless=False, failed=True)
-        finished = bool(self._choices) and all(c.finished for c in self._choices.values())
+        asked = max(1, number_of(self._asked.pinned.get("n"), 1))
+        seen = self._choices.values()
+        finished = len(seen) >= asked and all(choice.finished for choice in seen)
         complete = self._done or finished
         lossy = self._dropped or self._top.lossy or any(c.lossy for c in self._choices.values())
         body = self.body()

@@ -6,6 +6,7 @@ Agents send whatever they like, so every shape is read and none raises.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from flowproof.dialects import attachments
 from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse, write
@@ -29,14 +30,43 @@ def role_of(raw: JsonValue) -> Role:
     return _ROLES.get(role, "user") if isinstance(role, str) else "user"
 
 
-def calls_of(raw: JsonObject) -> Iterator[tuple[str | None, str]]:
-    """Id and tool name of each call in a raw message, in order."""
+class Made(NamedTuple):
+    """A call as it stands in a message; `arguments` is their text."""
+
+    id: str | None
+    name: str
+    arguments: str
+
+
+def calls_of(raw: JsonObject) -> Iterator[Made]:
+    """Each call in a raw message, in order."""
     for call in _objects(raw.get("tool_calls")):
         name = _member(call, "function", "name") or _member(call, "custom", "name")
-        yield _text(call.get("id")), name or ""
+        yield Made(_text(call.get("id")), name or "", _arguments_text(call))
     name = _member(raw, "function_call", "name")
     if name is not None:
-        yield None, name
+        yield Made(None, name, _arguments_text({"function": raw["function_call"]}))
+
+
+def _arguments_text(call: JsonObject) -> str:
+    for kind, key in (("function", "arguments"), ("custom", "input")):
+        inner = call.get(kind)
+        if isinstance(inner, dict) and (value := inner.get(key)) is not None:
+            return value if isinstance(value, str) else write(value)
+    return ""
+
+
+def readable(raw: JsonObject) -> bool:
+    """Whether every call in a raw message has the form that calls have."""
+    calls, legacy = raw.get("tool_calls"), raw.get("function_call")
+    if calls is not None and not isinstance(calls, list):
+        return False
+    named = (
+        isinstance(call, dict)
+        and (_member(call, "function", "name") or _member(call, "custom", "name"))
+        for call in calls or ()
+    )
+    return all(named) and (legacy is None or bool(_member(raw, "function_call", "name")))
 
 
 def message(raw: JsonValue, names: dict[str, str]) -> Message:
@@ -46,7 +76,7 @@ def message(raw: JsonValue, names: dict[str, str]) -> Message:
     """
     if not isinstance(raw, dict):
         return Message("user", _text(raw))
-    names.update((call_id, name) for call_id, name in calls_of(raw) if call_id is not None)
+    names.update((call.id, call.name) for call in calls_of(raw) if call.id is not None)
     texts, attached = _content(raw.get("content"))
     refusal = _text(raw.get("refusal"))
     if refusal:

@@ -6,14 +6,12 @@ else that an agent is given.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from flowproof.boundary.keys import PLACEHOLDER_KEY as PLACEHOLDER_KEY
+from flowproof.boundary.keys import placeholder_for
 from flowproof.flow.upstream import KEY_VARIABLES, UPSTREAM_VARIABLE
-
-PLACEHOLDER_KEY = "flowproof-placeholder-key"
-"""What an agent gets as a key, so that clients which refuse to start without one start."""
 
 PROMPT_VARIABLE = "FLOWPROOF_PROMPT"
 _WITH_VERSION = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_BASE", "FLOWPROOF_LLM_PROXY")
@@ -21,8 +19,6 @@ _WITHOUT_VERSION = ("ANTHROPIC_BASE_URL",)
 _ALWAYS_KEYED = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 _OWN = frozenset({UPSTREAM_VARIABLE, "FLOWPROOF_AGENT_KEY"})
 _LOOPBACK = ("127.0.0.1", "localhost")
-_SHORTEST_KEY = 8
-"""Characters. A shorter value is no key, and may be part of any text by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +68,8 @@ def key_remover(*environments: Mapping[str, str]) -> Callable[[str], str]:
     for environment in environments:
         for name in KEY_VARIABLES:
             value = environment.get(name, "").strip()
-            keys |= {key for key in (value, *value.split()) if len(key) >= _SHORTEST_KEY}
-    if not keys:
-        return lambda text: text
-    # The longest first: a key may begin like another one.
-    found = re.compile("|".join(map(re.escape, sorted(keys, key=len, reverse=True))))
-    return lambda text: found.sub(PLACEHOLDER_KEY, text)
+            keys |= {value, *value.split()}
+    return placeholder_for(keys)
 
 
 def _with_loopback(hosts: str) -> str:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import anyio
 from anyio.abc import TaskGroup
 
+from flowproof.boundary.connections import Connections
 from flowproof.boundary.loopback import LOOPBACK, bind_loopback
 from flowproof.flow.agent_environment import Handles
 from flowproof.model.traffic import ModelTraffic
 
 if TYPE_CHECKING:
     from flowproof.boundary.http1 import Handler
+    from flowproof.model.agent_exit import AgentExit
     from flowproof.model.outcome import Divergence
     from flowproof.model.turn import Turn
 
@@ -50,8 +52,8 @@ class ModelBoundary(Protocol):
         """Load what answers, and answer. To be called as the agent is launched: an agent takes
         longer to start than this to load, and its first connection waits at the port."""
 
-    async def collect(self) -> Lanes:
-        """What crossed it, once the agent has ended."""
+    async def collect(self, ended: AgentExit) -> Lanes:
+        """What crossed it, once the agent has ended, and how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,41 @@ class Port:
     handles: Handles
     group: TaskGroup
     failures: list[Exception] = field(default_factory=list)
+    connections: Connections = field(default_factory=Connections)
 
-    async def serve(self, handler: Handler, max_body: int) -> None:
-        """Answer until the port is given back; bodies are bounded in bytes."""
+    async def serve(
+        self, handler: Handler, unreadable: Callable[[str], None], max_body: int
+    ) -> None:
+        """Answer until the port is given back; bodies are bounded in bytes. `unreadable` is told
+        what arrived that no handler can be given."""
         from flowproof.boundary.http1 import serve
 
-        await serve(self.listener, handler, max_body=max_body, failures=self.failures)
+        await serve(
+            self.listener,
+            handler,
+            max_body=max_body,
+            failures=self.failures,
+            unreadable=unreadable,
+            connections=self.connections,
+        )
+
+    async def drain(self, *, answered: bool, within: float = 2.0) -> None:
+        """Read all that was sent before now; with `answered`, also see every answer given.
+
+        An agent may be gone before its last request was accepted. Whoever holds a connection
+        open and is not gone is waited for no longer than `within` seconds.
+        """
+        with anyio.move_on_after(within):
+            await self._all_accepted()
+            await self.connections.read(answered=answered)
+
+    async def _all_accepted(self) -> None:
+        """Wait until every connection made before now is being served: connections are accepted
+        in their order, so one of our own comes to its end only after them."""
+        with contextlib.suppress(OSError, anyio.EndOfStream, anyio.BrokenResourceError):
+            async with await anyio.connect_tcp(LOOPBACK, self.listener.getsockname()[1]) as own:
+                await own.send_eof()
+                await own.receive()
 
     def check(self) -> None:
         """See that every request was handled.

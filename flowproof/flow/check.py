@@ -12,9 +12,9 @@ from itertools import zip_longest
 from flowproof.checks.interface import Evidence
 from flowproof.checks.registry import check_all
 from flowproof.checks.warnings import (
+    VacuousGuard,
     guard_warnings,
     mock_warnings,
-    unknown_tool,
     vacuous_guards,
 )
 from flowproof.errors import FlowproofError
@@ -60,7 +60,7 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
         results = tuple(_as_far_as_it_went(prepared.assertions, results))
     vacuous = vacuous_guards(prepared.assertions, trajectory, declared)
     if job.strict:
-        results = tuple(_unproven(prepared.assertions, results, vacuous, trajectory))
+        results = tuple(_unproven(prepared.assertions, results, vacuous))
     judgement = judge(
         job.spec.agent,
         job.phase,
@@ -75,7 +75,7 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
         *guard_warnings(prepared.assertions, trajectory, declared),
         *mock_warnings(job.spec.mocks, trajectory),
         *_task_warnings(prepared, trajectory),
-        *_refusals(job, lanes),
+        *_refusals(job, lanes, trajectory),
         *_place(job, prepared, ended, lanes),
     )
     checked = Checked(judgement, results, trajectory, warnings)
@@ -100,14 +100,14 @@ def _as_far_as_it_went(
 def _unproven(
     assertions: Sequence[Assertion],
     results: Sequence[AssertionResult],
-    vacuous: Sequence[Assertion],
-    trajectory: Trajectory,
+    vacuous: Sequence[VacuousGuard],
 ) -> Iterator[AssertionResult]:
     """The results of a strict run, in which a guard that could not fail holds nothing."""
     for assertion, result in zip_longest(assertions, results):
-        if isinstance(assertion, AssertNoToolCall) and assertion in vacuous:
-            why = unknown_tool(assertion.tool, trajectory)
-            reason = f"{why}, so this could not fail; declare it under `tools:` if that is meant"
+        found = next((one for one in vacuous if one.guard is assertion), None)
+        # A guard that did fail, or that nothing can show, says more than this.
+        if found is not None and isinstance(result.outcome, Passed):
+            reason = f"{found.reason}, so this could not fail; {found.remedy}"
             yield replace(result, outcome=Unjudged(reason))
         else:
             yield result
@@ -141,10 +141,13 @@ def _final(assertion: Assertion | None) -> type[Passed] | type[Failed] | tuple[(
             return ()
 
 
-def _refusals(job: FlowJob, lanes: Lanes) -> Iterator[str]:
+def _refusals(job: FlowJob, lanes: Lanes, trajectory: Trajectory) -> Iterator[str]:
     """What a recording holds that its author may not want to keep."""
     if job.phase == "replay":
         return
+    unreadable = trajectory.unreadable_turns()
     for number, turn in enumerate(lanes.turns, 1):
-        if turn.response.status >= 400 or turn.response.text is not None:
+        if number in unreadable:
+            yield f"turn {number} holds an answer that flowproof cannot read: {refusal(turn)}"
+        elif turn.response.status >= 400 or turn.response.text is not None:
             yield f"turn {number} holds no answer of a model: {refusal(turn)}"

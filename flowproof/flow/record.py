@@ -21,6 +21,7 @@ from flowproof.flow.agent_environment import Handles
 from flowproof.flow.boundary import Lanes, Port, listening
 from flowproof.flow.resolve_env import Prepared
 from flowproof.flow.upstream import OPENAI, UpstreamChoice, authorization, choose_upstream
+from flowproof.model.agent_exit import AgentExit
 from flowproof.model.traffic import ModelTraffic
 
 
@@ -44,12 +45,16 @@ class RecordBoundary:
 
     def begin(self) -> None:
         """Answer what arrives."""
-        self.port.group.start_soon(self.port.serve, self.proxy.handle, self.max_body)
+        self.port.group.start_soon(
+            self.port.serve, self.proxy.handle, self.proxy.unreadable, self.max_body
+        )
 
-    async def collect(self) -> Lanes:
-        """What the agent and the upstream said, once answers still on their way have come."""
-        with anyio.move_on_after(self.grace):
-            await self.proxy.settled()
+    async def collect(self, ended: AgentExit) -> Lanes:
+        """What the agent and the upstream said, once answers still on their way have come. After
+        a timeout these are of no use, and nobody waits for them."""
+        await self.port.drain(answered=False)
+        if not ended.timed_out:
+            await self._settled()
         self.port.check()
         recorded = self.recording.finish(keep_retries=self.keep_retries)
         return Lanes(
@@ -65,6 +70,13 @@ class RecordBoundary:
             problems=tuple(f"{one} ({self.choice.url})" for one in recorded.problems),
             refused_key=self._refused_key(recorded),
         )
+
+    async def _settled(self) -> None:
+        with anyio.move_on_after(self.grace):
+            while self.recording.in_flight:
+                await self.proxy.settled()
+                # A connection may hold another request behind the one that was answered.
+                await self.port.drain(answered=False)
 
     def _refused_key(self, recorded: Recorded) -> str:
         statuses = {turn.response.status for turn in recorded.turns}

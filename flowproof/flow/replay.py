@@ -20,6 +20,7 @@ from flowproof.trace.document import Trace
 if TYPE_CHECKING:
     from flowproof.boundary.cassette import Cassette
     from flowproof.boundary.model_proxy import Intake
+    from flowproof.model.agent_exit import AgentExit
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,11 @@ class ReplayBoundary:
         from flowproof.boundary.replaying_proxy import ReplayingProxy
 
         proxy = ReplayingProxy(self.intake, self.cassette)
-        await self.port.serve(proxy.handle, self.max_body)
+        await self.port.serve(proxy.handle, proxy.unreadable, self.max_body)
 
-    async def collect(self) -> Lanes:
+    async def collect(self, ended: AgentExit) -> Lanes:
         """What the agent used of the trace, and what it asked for beside it."""
+        await self.port.drain(answered=True)
         self.port.check()
         consumed = self.cassette.consumed
         return Lanes(

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from flowproof.errors import CapabilityError, ExitCode, FlowproofError
+from flowproof.errors import CapabilityError, ExitCode, FlowproofError, StaleTrace
 from flowproof.flow.boundary import Lanes
 from flowproof.flow.check import Checked, NotGreen
 from flowproof.flow.job import FlowJob
@@ -74,7 +74,7 @@ def report(job: FlowJob, ends: Ends, started: str, *, debug: bool) -> FlowRecord
         description=spec.description or "",
         control=spec.control,
         spec=FileDigest(job.shown_path, spec.sha256),
-        trace=_trace_digest(job, judgement),
+        trace=_trace_digest(job) if _has_trace(job, ends, judgement) else None,
         assertions=judged.results if judged else (),
         divergence=lanes.divergence if isinstance(lanes, Lanes) else None,
         warnings=_warnings(prepared, trace, judged),
@@ -122,9 +122,14 @@ def _of_error(error: BaseException, *, debug: bool) -> Judgement:
     return Judgement(Verdict.ERROR, ExitCode.INTERNAL, told)
 
 
-def _trace_digest(job: FlowJob, judgement: Judgement) -> FileDigest | None:
-    if job.phase == "record" and not judgement.verdict.green:
-        return None
+def _has_trace(job: FlowJob, ends: Ends, judgement: Judgement) -> bool:
+    """Whether this run read the trace, or wrote it. What was not read may be anything."""
+    if job.phase == "record":
+        return judgement.verdict.green and ends.value("write_trace") is not None
+    return isinstance(ends.value("read_trace"), Trace) or isinstance(ends.error(), StaleTrace)
+
+
+def _trace_digest(job: FlowJob) -> FileDigest | None:
     try:
         return FileDigest(job.shown_trace, sha256_file(job.trace_path))
     except OSError:

@@ -15,6 +15,7 @@ from typing import assert_never
 from flowproof.boundary.mocks import MockedTool
 from flowproof.checks.warnings import interception_warnings
 from flowproof.errors import NotBuiltYet, UnsetVariable, UsageError
+from flowproof.files import shortened
 from flowproof.flow.agent_environment import PLACEHOLDER_KEY, Handles, key_remover
 from flowproof.flow.handles import unknown
 from flowproof.flow.job import FlowJob
@@ -40,6 +41,7 @@ from flowproof.spec.variables import (
     resolve_expected,
     resolve_json,
 )
+from flowproof.trace.file import may_replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,9 @@ def resolve_env(job: FlowJob, environ: Mapping[str, str]) -> Prepared:
 
     :raises CapabilityError: if the spec declares what this version cannot run.
     :raises UnsetVariable: if a variable has no value.
-    :raises UsageError: if the agent's working folder does not exist, or a recording could not
-        be written where it belongs.
+    :raises UsageError: if the agent's working folder does not exist, a variable leaves an
+        assertion with nothing to look for, or a recording could not be written where it belongs
+        without replacing something that is no trace.
     """
     _require_capable(job.spec)
     if job.phase == "record":
@@ -81,7 +84,7 @@ def resolve_env(job: FlowJob, environ: Mapping[str, str]) -> Prepared:
     lookup = _keyless(known, without_keys)
     return Prepared(
         task=resolve(job.spec.task, lookup),
-        assertions=tuple(_resolved(one, lookup) for one in job.spec.assertions),
+        assertions=tuple(_usable(one, lookup) for one in job.spec.assertions),
         mocks={
             mock.tool: MockedTool(
                 tuple(resolve_json(result, lookup) for result in mock.results),
@@ -104,11 +107,20 @@ def _require_capable(spec: FlowSpec) -> None:
 
 
 def _require_writable(job: FlowJob) -> None:
-    folder = job.trace_path.parent
-    if not folder.is_dir():
-        raise UsageError(f"{job.shown_trace} cannot be written: its folder does not exist")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"{job.shown_trace} cannot be written: its folder may not be written to")
+    folder, shown = job.trace_path.parent, shortened(job.shown_trace)
+    try:
+        if not folder.is_dir():
+            raise UsageError(f"{shown} cannot be written: its folder does not exist")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise UsageError(f"{shown} cannot be written: its folder may not be written to")
+        replaceable = may_replace(job.trace_path)
+    except OSError as error:
+        raise UsageError(f"{shown} cannot be written: {error.strerror}") from error
+    if not replaceable:
+        raise UsageError(
+            f"{shown} is there and is no flowproof trace, so it is not replaced; move it away, or "
+            "record to another place with --out"
+        )
 
 
 def _suite_values(
@@ -154,10 +166,28 @@ def _working_folder(job: FlowJob, lookup: Lookup) -> Path:
     declared = job.spec.agent.cwd
     if declared is None:
         return job.working_folder
-    folder = (job.spec_path.parent / resolve(declared, lookup)).resolve()
-    if not folder.is_dir():
-        raise UsageError(f"{job.shown_path}: agent.cwd is no folder: {declared}")
-    return folder
+    try:
+        folder = (job.spec_path.parent / resolve(declared, lookup)).resolve()
+        if folder.is_dir():
+            return folder
+        why = "is no folder"
+    except OSError as error:
+        why = f"cannot be used ({error.strerror})"
+    except RuntimeError:
+        # So Python before 3.13 tells of links that lead to themselves.
+        why = "leads through a symbolic link that leads to itself"
+    raise UsageError(f"{job.shown_path}: agent.cwd {why}: {shortened(declared)}")
+
+
+def _usable(assertion: Assertion, lookup: Lookup) -> Assertion:
+    """A resolved assertion. One that a variable made useless is told before a model is paid."""
+    resolved = _resolved(assertion, lookup)
+    if resolved != assertion:
+        from flowproof.checks.registry import unusable
+
+        if reason := unusable(resolved):
+            raise UsageError(f"{assertion.position}: `{assertion.source}`: {reason}")
+    return resolved
 
 
 def _resolved(assertion: Assertion, lookup: Lookup) -> Assertion:

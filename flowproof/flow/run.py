@@ -137,7 +137,7 @@ class _Tasks:
 
     async def _collect_lanes(self, context: TaskContext) -> Lanes:
         boundary = _boundary(context)
-        return await boundary.collect()
+        return await boundary.collect(_value(context, "launch_agent", AgentExit))
 
     async def _check(self, context: TaskContext) -> Checked:
         from flowproof.flow.check import check

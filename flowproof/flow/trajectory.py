@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from flowproof.dialects.interface import Dialect
+from flowproof.dialects.interface import Dialect, Said
 from flowproof.dialects.registry import by_name
 from flowproof.model.jsonvalue import JsonValue, same, write
-from flowproof.model.trajectory import Message, Trajectory, TurnView
+from flowproof.model.trajectory import Message, ToolParameters, Trajectory, TurnView
 from flowproof.model.turn import Turn
 
 _LOOK_BACK = 8
@@ -32,21 +32,38 @@ def trajectory_of(turns: Sequence[Turn]) -> Trajectory:
     seen: list[_Seen] = []
     views: list[TurnView] = []
     tool_names: dict[str, str] = {}
+    offers: list[Said] = []
     for number, turn in enumerate(turns, 1):
-        view, note = _view(number, turn, by_name(turn.operation.dialect), seen, tool_names)
+        dialect = by_name(turn.operation.dialect)
+        said = dialect.said(turn.request)
+        view, note = _view(number, turn, dialect, said, seen, tool_names)
         views.append(view)
         seen.append(note)
-    return Trajectory(tuple(views))
+        offers.append(said)
+    return Trajectory(tuple(views), _parameters(offers))
+
+
+def _parameters(offers: Sequence[Said]) -> tuple[ToolParameters, ...]:
+    """What every offer of a tool together says of its arguments; nothing if one leaves it open."""
+    found: dict[str, dict[str, None]] = {}
+    left_open: set[str] = set()
+    for said in offers:
+        left_open.update(tool for tool in said.tools if tool not in said.parameters)
+        for tool, names in said.parameters.items():
+            found.setdefault(tool, {}).update(dict.fromkeys(names))
+    return tuple(
+        ToolParameters(tool, tuple(names)) for tool, names in found.items() if tool not in left_open
+    )
 
 
 def _view(
     number: int,
     turn: Turn,
     dialect: Dialect,
+    said: Said,
     seen: Sequence[_Seen],
     tool_names: dict[str, str],
 ) -> tuple[TurnView, _Seen]:
-    said = dialect.said(turn.request)
     raw = dialect.message_list(turn.request)
     base, kept = _base(raw, said.system, seen)
     added: list[Message] = []

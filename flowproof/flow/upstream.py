@@ -56,6 +56,7 @@ KEY_VARIABLES = (
 
 # A host in any other spelling could be one name here and another one where it is connected to.
 _PLAIN_HOST = re.compile(r"[a-z0-9._:%-]+", re.ASCII)
+_PLAIN_PATH = re.compile(r"[!-~]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +119,42 @@ def _checked_url(value: str, variable: str) -> str:
             f"{variable} names its host in letters beyond ASCII or with escapes; write it in "
             "plain ASCII, an international name as `xn--…`"
         )
+    if not _is_host(host):
+        raise UsageError(f"{variable} names a host that cannot be one: {host[:80]}")
+    if not _PLAIN_PATH.fullmatch(parts.path):
+        raise UsageError(f"{variable} has a path with blanks or letters beyond ASCII; escape them")
+    if parts.scheme == "http" and _owner(value) is not None:
+        raise UsageError(
+            f"{variable} names a public endpoint over http, where the key would travel in clear "
+            "text; use https"
+        )
     path = parts.path.rstrip("/")
     return f"{parts.scheme}://{parts.netloc}{path or '/v1'}"
+
+
+def _is_host(host: str) -> bool:
+    """Whether a name is one that DNS and HTTP clients take, or an address with colons is one."""
+    if ":" in host:
+        import ipaddress
+
+        try:
+            return ipaddress.ip_address(host).version == 6
+        except ValueError:
+            return False
+    labels = host.removesuffix(".").split(".")
+    if len(host) > 253 or not all(0 < len(label) <= 63 for label in labels):
+        return False
+    return not any(label.startswith("xn--") for label in labels) or _is_international(host)
+
+
+def _is_international(host: str) -> bool:
+    # Asked of what the HTTP client asks, which would fail in the middle of a recording.
+    import yarl
+
+    try:
+        return bool(yarl.URL(f"http://{host}", encoded=True).host)
+    except ValueError:
+        return False
 
 
 def _key(

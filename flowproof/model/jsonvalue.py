@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -48,8 +49,14 @@ def _refuse_constant(text: str) -> None:
     raise JsonError(f"{text} is not a JSON value")
 
 
-def parse(text: str | bytes, *, max_depth: int | None = MAX_DEPTH) -> JsonValue:
-    """The value that a JSON text denotes. Of a repeated key the last one counts.
+def parse(
+    text: str | bytes,
+    *,
+    max_depth: int | None = MAX_DEPTH,
+    object_of: Callable[[list[tuple[str, JsonValue]]], JsonObject] | None = None,
+) -> JsonValue:
+    """The value that a JSON text denotes. Of a repeated key the last one counts, unless
+    `object_of` makes objects of their members in another way.
 
     With `max_depth` None the caller looks at the depth itself, before anything recurses.
 
@@ -59,7 +66,11 @@ def parse(text: str | bytes, *, max_depth: int | None = MAX_DEPTH) -> JsonValue:
         if isinstance(text, bytes):
             text = text.decode("utf-8-sig")
         value = json.loads(
-            text, parse_int=_integer, parse_float=_real, parse_constant=_refuse_constant
+            text,
+            parse_int=_integer,
+            parse_float=_real,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=object_of,
         )
     except UnicodeDecodeError as error:
         raise JsonError(f"not UTF-8 at byte {error.start}") from error

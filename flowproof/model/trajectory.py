@@ -68,6 +68,19 @@ class TurnView:
     mocked: tuple[str, ...] = ()
     tokens: tuple[int, int] | None = None
 
+    @property
+    def unreadable(self) -> bool:
+        """Whether the model answered, and what it said or called cannot be told."""
+        return 200 <= self.status < 300 and not self.answers
+
+
+@dataclass(frozen=True, slots=True)
+class ToolParameters:
+    """The names of all arguments that a tool was offered with."""
+
+    tool: str
+    names: tuple[str, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class PlacedCall:
@@ -79,9 +92,13 @@ class PlacedCall:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """All turns of one run, in the order in which they were recorded."""
+    """All turns of one run, in the order in which they were recorded.
+
+    `parameters` has the tools whose schemas say which arguments there are, each once.
+    """
 
     turns: tuple[TurnView, ...]
+    parameters: tuple[ToolParameters, ...] = ()
 
     def calls(self) -> Iterator[PlacedCall]:
         """Every tool call that the model asked for, in order."""
@@ -89,6 +106,10 @@ class Trajectory:
             for answer in turn.answers:
                 for call in answer.tool_calls:
                     yield PlacedCall(turn.number, call)
+
+    def unreadable_turns(self) -> tuple[int, ...]:
+        """The numbers of the turns whose answers may hold calls that nobody can see."""
+        return tuple(turn.number for turn in self.turns if turn.unreadable)
 
     def offered_tools(self) -> frozenset[str]:
         """The names of all tools that any request offered to the model."""

@@ -46,6 +46,11 @@ class Pattern:
         return self._compiled.search(_utf8(text)) is not None
 
     @property
+    def size(self) -> int:
+        """RE2 instructions: at worst every one is looked at for every byte of a text."""
+        return int(self._compiled.programsize)
+
+    @property
     def matches_every_text(self) -> bool:
         """Whether the pattern is known to match whatever it searches.
 

@@ -16,7 +16,7 @@ _ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 
 
 def keep(record: RunRecord, folder: Path) -> Path:
-    """Write a run's record below the run's folder and drop all but the newest ten; its path.
+    """Write a run's record below the run's folder; its path. Only the newest nine others stay.
 
     :raises UsageError: if the folder cannot be written to.
     """
@@ -34,8 +34,14 @@ def _keep(record: RunRecord, state: Path) -> Path:
     if not ignore.exists():
         write_atomic(ignore, b"*\n")
     path = run / "report.json"
-    write_atomic(path, dump(record).encode())
-    kept = sorted(child.name for child in run.parent.iterdir() if _ID.fullmatch(child.name))
-    for name in kept[:-KEPT]:
+    try:
+        write_atomic(path, dump(record).encode())
+    except OSError:
+        run.rmdir()
+        raise
+    # Its own is kept even if ten others bear later times: a clock was wrong, or this run was long.
+    others = (child.name for child in run.parent.iterdir() if child.name != record.id)
+    kept = sorted(name for name in others if _ID.fullmatch(name))
+    for name in kept[: 1 - KEPT]:
         shutil.rmtree(run.parent / name, ignore_errors=True)
     return path

@@ -7,8 +7,9 @@ import re
 
 from flowproof.errors import TraceCorrupt
 from flowproof.model import rawtext
-from flowproof.model.jsonvalue import MAX_DEPTH, JsonError, JsonValue, parse
+from flowproof.model.jsonvalue import MAX_DEPTH, JsonError, JsonObject, JsonValue, parse
 from flowproof.model.turn import Operation, Response, Turn
+from flowproof.model.visible import compact
 from flowproof.trace.document import FORMAT, VERSION, RecordedMock, Trace
 from flowproof.trace.node import Defect, Node
 from flowproof.trace.patch import Budget, PatchError, apply
@@ -25,6 +26,7 @@ JSON_TYPE = "application/json"
 _MAX_COPIED = 200_000_000
 # Bodies may be MAX_DEPTH levels deep, and stand this far down in the file.
 _WRAPPING = 8
+_UNSENDABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})", re.MULTILINE)
 
 
@@ -53,9 +55,22 @@ def _parsed(data: bytes) -> JsonValue:
     if len(data) > MAX_SIZE:
         raise Defect(f"it is larger than {MAX_SIZE >> 20} MiB; record it again")
     try:
-        return parse(data, max_depth=MAX_DEPTH + _WRAPPING)
+        return parse(data, max_depth=MAX_DEPTH + _WRAPPING, object_of=_unique)
     except JsonError as error:
         raise Defect(_why_not_json(data, str(error))) from None
+
+
+def _unique(members: list[tuple[str, JsonValue]]) -> JsonObject:
+    """An object whose keys all differ. After a bad merge one half would hide the other."""
+    made = dict(members)
+    if len(made) < len(members):
+        names = [key for key, _ in members]
+        key = next(key for at, key in enumerate(names) if key in names[:at])
+        raise Defect(
+            f"the key {compact(key, limit=80)} stands twice in one object, as after a bad merge; "
+            "restore the file or record it again"
+        )
+    return made
 
 
 def _why_not_json(data: bytes, error: str) -> str:
@@ -161,22 +176,40 @@ def _response(node: Node) -> Response:
         "status text" if has_text else "status body", optional="content_type events"
     )
     status = members["status"].count()
-    if not 100 <= status <= 599:
-        raise members["status"].defect(f"{str(status)[:20]} is not an HTTP status")
+    if not 200 <= status <= 599:
+        raise members["status"].defect(f"{str(status)[:20]} is not the HTTP status of an answer")
     content_type, events = members.get("content_type"), members.get("events")
     return Response(
         status=status,
         body=None if has_text else members["body"].value,
         text=_text(members["text"]) if has_text else None,
-        content_type=content_type.text() if content_type else JSON_TYPE,
+        content_type=_header(content_type) if content_type else JSON_TYPE,
         events=tuple(map(_text, events.items())) if events else None,
     )
+
+
+def _header(node: Node) -> str:
+    """The value of a header, such that it can be sent."""
+    value = _from_wire(node)
+    if value != value.strip(" \t") or _UNSENDABLE.search(value):
+        raise node.defect("no header can hold this: control characters, or blanks around it")
+    return value
+
+
+def _from_wire(node: Node) -> str:
+    """A string that can become bytes again."""
+    try:
+        rawtext.to_bytes(node.text())
+    except UnicodeEncodeError as error:
+        code = ord(error.object[error.start])
+        raise node.defect(f"the surrogate U+{code:04X} in it stands for no byte") from None
+    return node.text()
 
 
 def _text(node: Node) -> str:
     """Text from the wire: a string, or the base64 of bytes that are not UTF-8."""
     if isinstance(node.value, str):
-        return node.value
+        return _from_wire(node)
     encoded = node.members("base64")["base64"]
     try:
         return rawtext.from_bytes(base64.b64decode(encoded.text(), validate=True))

@@ -30,43 +30,43 @@ def test_a_string_is_sent_as_it_is_and_anything_else_as_compact_json(
     result: JsonValue, text: str
 ) -> None:
     assert mock_text(result) == text
-    assert MockResults({"t": MockedTool((result,), True)})("t", "id", 0) == text
+    assert MockResults({"t": MockedTool((result,), True)})("t", "id", 0, "{}") == text
 
 
 def test_a_tool_without_results_is_left_alone() -> None:
     mocks = MockResults({"declared": MockedTool((), False)})
-    assert mocks("declared", "id", 0) is None
-    assert mocks("unknown", "id", 0) is None
+    assert mocks("declared", "id", 0, "{}") is None
+    assert mocks("unknown", "id", 0, "{}") is None
 
 
 def test_results_are_given_one_call_after_another_and_stay_with_their_call() -> None:
     mocks = MockResults({"t": MockedTool(("one", "two"), False), "u": MockedTool(("u",), False)})
-    assert mocks("t", "a", 0) == "one"
-    assert mocks("u", "c", 0) == "u"
-    assert mocks("t", "b", 0) == "two"
-    assert mocks("t", "a", 0) == "one"
-    assert mocks("t", "b", 0) == "two"
+    assert mocks("t", "a", 0, "{}") == "one"
+    assert mocks("u", "c", 0, "{}") == "u"
+    assert mocks("t", "b", 0, "{}") == "two"
+    assert mocks("t", "a", 0, "{}") == "one"
+    assert mocks("t", "b", 0, "{}") == "two"
 
 
 def test_running_out_says_so_every_time() -> None:
     mocks = MockResults({"t": MockedTool(("one", "two"), False)})
-    mocks("t", "a", 0)
-    mocks("t", "b", 0)
+    mocks("t", "a", 0, "{}")
+    mocks("t", "b", 0, "{}")
     for _ in range(2):
         with pytest.raises(ResultsExhausted, match=r"`t` was called 3 times.*2 results.*repeat"):
-            mocks("t", "c", 0)
-    assert mocks("t", "a", 0) == "one"
+            mocks("t", "c", 0, "{}")
+    assert mocks("t", "a", 0, "{}") == "one"
 
 
 def test_the_last_result_repeats_if_asked_to() -> None:
     mocks = MockResults({"t": MockedTool(("one", "two"), True)})
-    assert [mocks("t", f"c{n}", 0) for n in range(4)] == ["one", "two", "two", "two"]
+    assert [mocks("t", f"c{n}", 0, "{}") for n in range(4)] == ["one", "two", "two", "two"]
 
 
 def test_calls_that_share_an_id_are_told_apart() -> None:
     mocks = MockResults({"t": MockedTool(("one", "two"), False)})
-    assert mocks("t", "same", 0) == "one"
-    assert mocks("t", "same", 1) == "two"
+    assert mocks("t", "same", 0, "{}") == "one"
+    assert mocks("t", "same", 1, "{}") == "two"
 
 
 def history(*results: tuple[str, str, str]) -> Any:
@@ -101,3 +101,35 @@ def test_the_agents_own_request_is_not_changed() -> None:
     same, none = OpenAIChat().substitute(sent, MockResults({}))
     assert same is sent
     assert (names, none) == (("search",), ())
+
+
+def answered(arguments: str, result: str, id: str = "call_0") -> list[Any]:
+    """One call of `search` and what the agent's tool returned."""
+    function = {"name": "search", "arguments": arguments}
+    return [
+        {"role": "assistant", "tool_calls": [{"id": id, "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": id, "content": result},
+    ]
+
+
+def told(mocks: MockResults, messages: list[Any]) -> list[str]:
+    """The results that stand in a request once mocks are in it."""
+    request, _ = OpenAIChat().substitute(pinned({"messages": messages}), mocks)
+    changed: Any = request["messages"]
+    return [one["content"] for one in changed if one["role"] == "tool"]
+
+
+def test_an_id_used_again_in_another_conversation_is_another_call() -> None:
+    mocks = MockResults({"search": MockedTool(("one", "two"), False)})
+    first, second = answered('{"q":"a"}', "real"), answered('{"q":"b"}', "real")
+    assert told(mocks, first) == ["one"]
+    assert told(mocks, second) == ["two"]
+    with pytest.raises(ResultsExhausted, match="called 3 times"):
+        told(mocks, answered('{"q":"c"}', "real"))
+
+
+def test_a_conversation_that_goes_on_or_is_tried_again_is_told_the_same() -> None:
+    mocks = MockResults({"search": MockedTool(("one", "two"), False)})
+    first, second = answered('{"q":"a"}', "real"), answered('{"q":"b"}', "real", "call_1")
+    assert [told(mocks, first) for _ in range(2)] == [["one"], ["one"]]
+    assert [told(mocks, [*first, *second]) for _ in range(2)] == [["one", "two"]] * 2

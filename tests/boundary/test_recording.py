@@ -22,12 +22,14 @@ def exchange(
     *,
     failure: str | None = None,
     broken: bool = False,
+    left: bool = False,
 ) -> Exchange:
     """One request, already answered; with neither status nor failure it is in flight."""
     opened = recording.open(CHAT, pinned(chat_request(content)), (), False)
     if status is not None and failure is None:
         opened.response = Response(status, content)
         opened.broken = broken
+        opened.left = left
     opened.failure = failure
     return opened
 
@@ -45,6 +47,8 @@ TRANSIENT: list[dict[str, Any]] = [
     {"status": 529},
     {"failure": FAILED},
     {"broken": True},
+    {"left": True},
+    {"left": True, "status": 400},
 ]
 
 
@@ -174,3 +178,23 @@ def test_sharing_never_changes_what_is_recorded() -> None:
     kept = [write(one.request) for one in recording.exchanges]
     assert kept == [write({"messages": [value], "seed": value}) for value in values]
     assert recording.finish(keep_retries=False).retries_dropped == 0
+
+
+def test_an_attempt_whose_client_had_left_is_no_success_and_no_kept_retry() -> None:
+    recording = Recording()
+    exchange(recording, "a", 429)
+    exchange(recording, "a", left=True)
+    assert asked(recording) == [("a", 429), ("a", 200)]
+    exchange(recording, "a")
+    assert recording.finish(keep_retries=False).retries_dropped == 2
+    assert asked(recording, keep_retries=True) == [("a", 429), ("a", 200)]
+
+
+@pytest.mark.parametrize("keep", [False, True], ids=["drop", "keep"])
+def test_what_is_not_understood_is_a_problem_whatever_came_later(keep: bool) -> None:
+    recording = Recording()
+    exchange(recording, "a", 500).unread = "it is odd"
+    exchange(recording, "a")
+    recorded = recording.finish(keep_retries=keep)
+    assert recorded.problems == ("model request 1 cannot be recorded: it is odd",)
+    assert (len(recorded.turns), recorded.retries_dropped) == (1, 0)

@@ -6,7 +6,7 @@ import contextlib
 import http.client
 import json
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,12 +35,18 @@ MEGABYTE = 1024 * 1024
 
 
 @contextlib.asynccontextmanager
-async def open_server(handler: Handler, max_body: int) -> AsyncIterator[int]:
+async def open_server(
+    handler: Handler, max_body: int, unreadable: Callable[[str], None] = lambda message: None
+) -> AsyncIterator[int]:
     listener = bind_loopback()
     port: int = listener.getsockname()[1]
     failures: list[Exception] = []
     async with anyio.create_task_group() as group:
-        group.start_soon(lambda: serve(listener, handler, max_body=max_body, failures=failures))
+        group.start_soon(
+            lambda: serve(
+                listener, handler, max_body=max_body, failures=failures, unreadable=unreadable
+            )
+        )
         yield port
         group.cancel_scope.cancel()
     if failures:
@@ -48,11 +54,15 @@ async def open_server(handler: Handler, max_body: int) -> AsyncIterator[int]:
 
 
 @contextlib.contextmanager
-def serving(handler: Handler, max_body: int = MEGABYTE) -> Iterator[int]:
+def serving(
+    handler: Handler,
+    max_body: int = MEGABYTE,
+    unreadable: Callable[[str], None] = lambda message: None,
+) -> Iterator[int]:
     """The port at which a handler is served."""
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(open_server(handler, max_body)) as port,
+        portal.wrap_async_context_manager(open_server(handler, max_body, unreadable)) as port,
     ):
         yield port
 
@@ -94,7 +104,7 @@ def recording(
         opened = open_upstream({"openai": endpoint}, limits)
         with portal.wrap_async_context_manager(opened) as client:
             proxy = RecordingProxy(intake, taken, client)
-            server = open_server(proxy.handle, limits.max_body)
+            server = open_server(proxy.handle, limits.max_body, proxy.unreadable)
             with portal.wrap_async_context_manager(server) as port:
                 yield RecordingBoundary(port, taken, proxy, intake, portal)
 
@@ -116,7 +126,8 @@ def replaying(
 ) -> Iterator[ReplayingBoundary]:
     """A boundary that answers from recorded turns."""
     cassette, intake = Cassette(turns, BY_NAME), Intake(MockResults(mocks or {}))
-    with serving(ReplayingProxy(intake, cassette).handle) as port:
+    proxy = ReplayingProxy(intake, cassette)
+    with serving(proxy.handle, unreadable=proxy.unreadable) as port:
         yield ReplayingBoundary(port, cassette, intake)
 
 

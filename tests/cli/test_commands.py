@@ -114,6 +114,13 @@ def test_show(shell: Shell) -> None:
     assert [one["number"] for one in turns] == [1, 2, 3]
 
 
+def test_show_of_a_name_that_would_move_the_cursor(shell: Shell) -> None:
+    path = shell.trace("a.trace.json")
+    path.write_text(path.read_text("utf-8").replace("Greeter", "\\u001b[2J\\ud800"), "utf-8")
+    told = shell("show", "a.trace.json")
+    assert (told.code, told.out.partition("  ")[0]) == (0, "\\u001b[2J\\ud800")
+
+
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
 @pytest.mark.parametrize(
     ("data", "text"),

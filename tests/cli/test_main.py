@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import click
 import pytest
@@ -82,6 +83,30 @@ SPEC_ERROR = SpecError([Problem("a.flow.yaml", 3, 1, "wrong\u202e", "x: y")])
         pytest.param(KeyboardInterrupt(), 130, "", id="interrupt"),
         pytest.param(click.Abort(), 130, "", id="abort"),
         pytest.param(
+            OSError(36, "File name too long", "x" * 5000),
+            2,
+            f"error: {'x' * 140}…{'x' * 140}: File name too long\n",
+            id="the system",
+        ),
+        pytest.param(
+            ExceptionGroup("g", [PermissionError(13, "Permission denied", "a\x1b")]),
+            2,
+            "error: a\\u001b: Permission denied",
+            id="the system, in a group",
+        ),
+        pytest.param(
+            ExceptionGroup("g", [ExceptionGroup("h", [UpstreamError("gone")])]),
+            4,
+            "error: gone",
+            id="the world, in a group",
+        ),
+        pytest.param(
+            ExceptionGroup("g", [OSError(13, "a"), ValueError("b")]),
+            3,
+            "internal error: ExceptionGroup",
+            id="two at once",
+        ),
+        pytest.param(
             ZeroDivisionError("oh\x1b"),
             3,
             "internal error: ZeroDivisionError: oh\\u001b",
@@ -104,6 +129,7 @@ def test_errors_leave_with_their_exit_code(
     [
         pytest.param(UsageError('a "quoted"\nword'), 2, 'a "quoted"\nword', id="usage"),
         pytest.param(SPEC_ERROR, 2, str(SPEC_ERROR), id="spec"),
+        pytest.param(KeyboardInterrupt(), 130, "interrupted", id="interrupt"),
         pytest.param(
             ZeroDivisionError("oh"), 3, "internal error: ZeroDivisionError: oh", id="ours"
         ),
@@ -114,7 +140,7 @@ def test_errors_as_json(shell: Shell, error: BaseException, code: int, text: str
     assert run(["--json"], raising(error)) == code
     out, err = shell.captured.readouterr()
     assert json.loads(out) == {"error": text, "exit_code": code}
-    assert err == ""
+    assert err.strip() == ""
 
 
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
@@ -127,6 +153,34 @@ def test_debug_shows_where_an_internal_error_came_from(
     assert "Traceback" in err
     assert "test_main.py" in err
     assert bool(out) is as_json
+
+
+@pytest.mark.parametrize("command", ["run", "record", "check", "show", "graph"])
+def test_a_path_of_5000_letters(shell: Shell, command: str) -> None:
+    told = shell(command, "x" * 5000)
+    assert (told.code, told.out) == (2, "")
+    assert "x" * 100 in told.err
+    assert "internal error" not in told.err
+
+
+def test_an_order_of_5000_letters(shell: Shell) -> None:
+    shell.write("suite.yaml", f"name: s\norder: [{'x' * 5000}]\n")
+    shell.write("a.flow.yaml")
+    for arguments in (["suite", "run"], ["check", "."]):
+        told = shell(*arguments)
+        assert told.code == 2
+        assert "File name too long" in told.err
+        assert len(told.err) < 500
+
+
+def test_a_current_folder_that_is_gone(shell: Shell) -> None:
+    gone = shell.folder / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    told = shell("suite", "run", "--json")
+    assert told.code == 2
+    assert "the current folder is no longer there" in told.json["error"]
 
 
 def test_a_pipe_that_breaks_inside_is_no_reader_that_left(

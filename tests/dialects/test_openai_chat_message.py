@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowproof.dialects import attachments
-from flowproof.model.jsonvalue import JsonValue
+from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message, ToolCall
 from tests.dialects.tools import CHAT
 
@@ -200,6 +200,49 @@ def test_an_answer_has_a_message_per_choice_by_index_and_the_usage() -> None:
 def test_a_body_without_an_answer_has_no_messages(body: JsonValue) -> None:
     answer = CHAT.answer(body)
     assert (answer.messages, answer.tokens) == ((), None)
+
+
+GOOD: JsonObject = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param({"tool_calls": GOOD}, id="an object"),
+        pytest.param({"tool_calls": "f"}, id="a string"),
+        pytest.param({"tool_calls": False}, id="false"),
+        pytest.param({"tool_calls": [GOOD, {"id": "2"}]}, id="one without function"),
+        pytest.param({"tool_calls": [{"function": "f"}]}, id="function as a string"),
+        pytest.param({"tool_calls": [{"function": {"arguments": "{}"}}]}, id="no name"),
+        pytest.param({"tool_calls": [{"function": {"name": 5}}]}, id="a name that is none"),
+        pytest.param({"tool_calls": [["f"]]}, id="a list"),
+        pytest.param({"function_call": "f"}, id="a legacy call as a string"),
+        pytest.param({"function_call": {}}, id="a legacy call without name"),
+    ],
+)
+def test_calls_that_cannot_be_read_are_no_answer_without_calls(said: JsonObject) -> None:
+    readable: JsonObject = {"index": 0, "message": {"content": "Hello"}}
+    broken: JsonObject = {"index": 1, "message": {"content": "Hello", **said}}
+    usage: JsonObject = {"prompt_tokens": 7, "completion_tokens": 3}
+    answer = CHAT.answer({"choices": [readable, broken], "usage": usage})
+    assert (answer.messages, answer.tokens) == ((), (7, 3))
+
+
+@pytest.mark.parametrize(
+    ("said", "calls"),
+    [
+        pytest.param({}, 0, id="none"),
+        pytest.param({"tool_calls": None, "function_call": None}, 0, id="null"),
+        pytest.param({"tool_calls": []}, 0, id="an empty list"),
+        pytest.param({"tool_calls": [GOOD, GOOD]}, 2, id="two"),
+        pytest.param({"tool_calls": [{"function": {"name": "f"}}]}, 1, id="no arguments"),
+        pytest.param({"tool_calls": [{"custom": {"name": "f", "input": ""}}]}, 1, id="custom"),
+        pytest.param({"function_call": {"name": "f", "arguments": ""}}, 1, id="legacy"),
+    ],
+)
+def test_calls_that_can_be_read(said: JsonObject, calls: int) -> None:
+    (message,) = CHAT.answer({"choices": [{"message": {"content": "Hello", **said}}]}).messages
+    assert len(message.tool_calls) == calls
 
 
 @pytest.mark.parametrize(

@@ -140,10 +140,10 @@ def test_results_are_replaced_whatever_their_content_was() -> None:
         ],
     }
     before = copy.deepcopy(body)
-    asked: list[tuple[str, str | None, int]] = []
+    asked: list[tuple[str, str | None, int, str]] = []
 
-    def mocks(tool: str, call_id: str | None, occurrence: int) -> str | None:
-        asked.append((tool, call_id, occurrence))
+    def mocks(tool: str, call_id: str | None, occurrence: int, arguments: str) -> str | None:
+        asked.append((tool, call_id, occurrence, arguments))
         return f"mock {call_id}" if tool == "search" else None
 
     changed, tools = CHAT.substitute(body, mocks)
@@ -152,7 +152,7 @@ def test_results_are_replaced_whatever_their_content_was() -> None:
     assert messages[3] is CHAT.message_list(body)[3]
     assert messages[4] == result("c", "mock c")
     assert tools == ("search", "search")
-    assert asked == [("search", "a", 0), ("book", "b", 0), ("search", "c", 0)]
+    assert asked == [("search", "a", 0, "{}"), ("book", "b", 0, "{}"), ("search", "c", 0, "{}")]
     assert body == before
 
 
@@ -165,7 +165,7 @@ def test_a_reused_id_counts_up_and_means_the_latest_call() -> None:
             result("x", "2"),
         ]
     }
-    changed, tools = CHAT.substitute(body, lambda tool, _id, nth: f"{tool} {nth}")
+    changed, tools = CHAT.substitute(body, lambda tool, _id, nth, _arguments: f"{tool} {nth}")
     assert [m.get("content") for m in CHAT.message_list(changed) if isinstance(m, dict)] == [
         None,
         "search 0",
@@ -183,17 +183,34 @@ def test_legacy_functions_are_replaced_by_name() -> None:
             {"role": "function", "name": "search", "content": "2"},
         ]
     }
-    changed, tools = CHAT.substitute(body, lambda tool, call_id, nth: f"{tool} {call_id} {nth}")
+    changed, tools = CHAT.substitute(
+        body, lambda tool, call_id, nth, said: f"{tool} {call_id} {nth} {said}"
+    )
     contents = [m["content"] for m in CHAT.message_list(changed)[1:] if isinstance(m, dict)]
-    assert contents == ["search None 0", "search None 1"]
+    assert contents == ["search None 0 {}", "search None 1 {}"]
     assert tools == ("search", "search")
 
 
-def never(tool: str, call_id: str | None, occurrence: int) -> str | None:
+@pytest.mark.parametrize(
+    ("made", "arguments"),
+    [
+        pytest.param({"function": {"name": "t", "arguments": '{"a": 1}'}}, '{"a": 1}', id="text"),
+        pytest.param({"function": {"name": "t", "arguments": {"a": 1}}}, '{"a":1}', id="object"),
+        pytest.param({"custom": {"name": "t", "input": "ls"}}, "ls", id="custom"),
+        pytest.param({"function": {"name": "t"}}, "", id="none"),
+    ],
+)
+def test_a_substitution_is_told_the_arguments(made: JsonObject, arguments: str) -> None:
+    body: JsonObject = {"messages": [calling({"id": "a", **made}), result("a", "real")]}
+    changed, _ = CHAT.substitute(body, lambda _tool, _id, _nth, arguments: arguments)
+    assert CHAT.message_list(changed)[1] == result("a", arguments)
+
+
+def never(tool: str, call_id: str | None, occurrence: int, arguments: str) -> str | None:
     return None
 
 
-def always(tool: str, call_id: str | None, occurrence: int) -> str | None:
+def always(tool: str, call_id: str | None, occurrence: int, arguments: str) -> str | None:
     return "mock"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowproof.dialects import sse
+from flowproof.dialects.interface import Asked
 from flowproof.model.jsonvalue import JsonObject, JsonValue, parse, same, write
 from tests.dialects.tools import (
     CHAT,
@@ -448,3 +449,46 @@ def test_replayed_frames_are_those_recorded_less_the_usage_nobody_asked_for() ->
     events = [frame.decode("utf-8", "surrogateescape") for frame in frames]
     assert list(CHAT.replayed(events, WITH_USAGE)) == frames
     assert list(CHAT.replayed(events, WITHOUT_USAGE)) == [*frames[:4], *frames[5:]]
+
+
+def finished(index: int) -> bytes:
+    return chunk(piece({"content": "Hi"}, "stop", index))
+
+
+@pytest.mark.parametrize(
+    ("n", "frames", "complete"),
+    [
+        pytest.param(2, [finished(0)], False, id="one of two"),
+        pytest.param(2, [finished(0), chunk(piece({"content": "H"}, None, 1))], False, id="cut"),
+        pytest.param(2, [finished(0), finished(1)], True, id="both"),
+        pytest.param(2, [finished(0), DONE], True, id="one of two and DONE"),
+        pytest.param(None, [finished(0)], True, id="n is null"),
+        pytest.param("2", [finished(0)], True, id="n is no number"),
+        pytest.param(0, [], False, id="nothing"),
+    ],
+)
+def test_without_done_a_stream_is_complete_once_all_choices_asked_for_have_finished(
+    n: JsonValue, frames: list[bytes], complete: bool
+) -> None:
+    asked = Asked({"n": n}, stream=True, stream_usage=False)
+    assert assemble(frames, asked).complete is complete
+
+
+@pytest.mark.parametrize(
+    ("frame", "unread"),
+    [
+        pytest.param(b"data: {oops\n\n", "{oops", id="cut JSON"),
+        pytest.param(b'data: {"a": NaN}\n\n', '{"a": NaN}', id="NaN"),
+        pytest.param(b"data: hello\ndata: you\n\n", "hello\nyou", id="text"),
+        pytest.param(b"data: [DONE]\n\n", None, id="DONE"),
+        pytest.param(b'data: {"type": "ping"}\n\n', None, id="JSON of another kind"),
+        pytest.param(b"data:\n\n", None, id="no text"),
+        pytest.param(b": comment\n\n", None, id="a comment"),
+        pytest.param(b"event: ping\n\n", None, id="no data"),
+    ],
+)
+def test_data_that_is_no_json_is_told(frame: bytes, unread: str | None) -> None:
+    assembler = CHAT.assembler(WITH_USAGE)
+    for one in [*TEXT[:2], frame, *TEXT[2:]]:
+        assembler.feed(one)
+    assert assembler.unread == unread

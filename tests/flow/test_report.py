@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from flowproof.errors import (
     CapabilityError,
     ExitCode,
     PortTaken,
+    StaleTrace,
+    TraceCorrupt,
     TraceMissing,
     UsageError,
 )
@@ -17,7 +20,7 @@ from flowproof.flow.report import Ends, report, skipped
 from flowproof.graph.result import TaskEnd
 from flowproof.model.outcome import Verdict
 from flowproof.model.task_state import TaskState
-from tests.flow.support import SPEC, asking, ended, job, saying, turn
+from tests.flow.support import SPEC, asking, ended, job, saying, trace, turn
 
 SINCE = "2026-11-30T09:00:00Z"
 
@@ -95,6 +98,9 @@ def test_what_is_known_is_told_whatever_failed(tmp_path: Path) -> None:
     made = job(tmp_path, spec, turn(asking("Say hello"), saying("Hello")))
     ends = Ends(
         {
+            "read_trace": TaskEnd(
+                TaskState.DONE, trace(turn(asking("Say hello"), saying("Hello")))
+            ),
             "launch_agent": TaskEnd(TaskState.DONE, ended(3)),
             "collect_lanes": failed(RuntimeError("lost")),
         }
@@ -108,6 +114,19 @@ def test_what_is_known_is_told_whatever_failed(tmp_path: Path) -> None:
     assert record.trace.path == "a.trace.json"
     assert record.spec is not None
     assert len(record.spec.sha256) == len(record.trace.sha256) == 64
+
+
+def test_a_trace_that_was_not_read_is_not_looked_at(tmp_path: Path) -> None:
+    made = job(tmp_path)
+    os.mkfifo(made.trace_path)
+    corrupt = Ends({"read_trace": failed(TraceCorrupt("a.trace.json", "a pipe"))})
+    assert report(made, corrupt, SINCE, debug=False).trace is None
+
+
+def test_a_trace_that_is_stale_was_read(tmp_path: Path) -> None:
+    made = job(tmp_path, SPEC, turn(asking("Say hello"), saying("Hello")))
+    stale = Ends({"read_trace": failed(StaleTrace("mocks"))})
+    assert report(made, stale, SINCE, debug=False).trace is not None
 
 
 def test_a_recording_that_failed_names_no_trace(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from flowproof.errors import CapabilityError, ExitCode, UnsetVariable, UsageErro
 from flowproof.flow.agent_environment import PLACEHOLDER_KEY
 from flowproof.flow.resolve_env import resolve_env
 from flowproof.model.flow_spec import AssertReply, AssertToolCall, Scalar
-from tests.flow.support import SPEC, job
+from tests.flow.support import SPEC, asking, job, saying, turn
 
 REAL = "sk-real-0123456789"
 
@@ -67,6 +67,31 @@ def test_every_unset_variable_is_named_with_its_place(tmp_path: Path) -> None:
 
 def test_an_empty_variable_is_set(tmp_path: Path) -> None:
     assert resolve_env(job(tmp_path, VARIABLES), {"WHO": "", "HELLO": "x"}).task == "Greet "
+
+
+@pytest.mark.parametrize(
+    ("step", "value", "reason"),
+    [
+        pytest.param("assert: reply contains ${X}", "", "empty text", id="a reply"),
+        pytest.param("assert: reply matches ${X}", "(", "pattern cannot be used", id="a pattern"),
+        pytest.param(
+            "assert_tool_call: look where at contains ${X}", "", "empty text", id="a call"
+        ),
+        pytest.param("assert_no_tool_call: look where at matches ${X}", "[", "pattern", id="none"),
+        pytest.param("assert: reply contains ${X}", "Oslo", None, id="something"),
+        pytest.param("assert: reply matches ${X}", "O.*o", None, id="a usable pattern"),
+        pytest.param("assert_tool_call: look where at equals ${X}", "", None, id="equals nothing"),
+    ],
+)
+def test_an_assertion_that_a_variable_made_useless(
+    tmp_path: Path, step: str, value: str, reason: str | None
+) -> None:
+    made = job(tmp_path, SPEC.replace("assert: reply contains Hello", step))
+    if reason is None:
+        assert len(resolve_env(made, {"X": value}).assertions) == 1
+        return
+    with pytest.raises(UsageError, match=rf"^a\.flow\.yaml:6:\d+: `.*\$\{{X\}}.*`: .*{reason}"):
+        resolve_env(made, {"X": value})
 
 
 def test_the_suites_variables_come_first_and_may_use_earlier_ones(tmp_path: Path) -> None:
@@ -178,6 +203,15 @@ def test_a_working_folder_that_is_none(tmp_path: Path, cwd: str) -> None:
         resolve_env(job(tmp_path, spec), {})
 
 
+@pytest.mark.parametrize("cwd", ["x" * 300, "loop"], ids=["a long name", "a link to itself"])
+def test_a_working_folder_that_the_system_refuses(tmp_path: Path, cwd: str) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    spec = SPEC.replace("command: greet", f"command: greet, cwd: {cwd}")
+    with pytest.raises(UsageError, match=r"a\.flow\.yaml: agent\.cwd ") as caught:
+        resolve_env(job(tmp_path, spec), {})
+    assert len(str(caught.value)) < 400
+
+
 @pytest.mark.parametrize(
     ("change", "warning"),
     [
@@ -211,3 +245,18 @@ def test_a_recording_that_could_not_be_written_is_not_begun(tmp_path: Path) -> N
     with pytest.raises(UsageError, match="nowhere"):
         resolve_env(nowhere, {})
     assert resolve_env(dataclasses.replace(nowhere, phase="replay"), {}).task == "Say hello"
+    long = dataclasses.replace(made, trace_path=tmp_path / ("x" * 5000))
+    with pytest.raises(UsageError, match="cannot be written: File name too long") as caught:
+        resolve_env(long, {})
+    assert len(str(caught.value)) < 400
+
+
+def test_a_recording_replaces_a_trace_and_nothing_else(tmp_path: Path) -> None:
+    made = job(tmp_path, SPEC, turn(asking("x"), saying("Hello")), phase="record")
+    assert resolve_env(made, {}).task == "Say hello"
+    for target in (made.spec_path, tmp_path):
+        with pytest.raises(UsageError, match="is there and is no flowproof trace") as caught:
+            resolve_env(dataclasses.replace(made, trace_path=target), {})
+        assert caught.value.exit_code is ExitCode.AUTHOR_ERROR
+        replayed = dataclasses.replace(made, trace_path=target, phase="replay")
+        assert resolve_env(replayed, {}).task == "Say hello"

@@ -236,9 +236,14 @@ def test_a_recording_without_an_upstream_launches_nothing(tmp_path: Path) -> Non
 
 def test_a_trace_that_cannot_be_written_is_no_internal_error(tmp_path: Path) -> None:
     made = job(tmp_path, phase="record")
-    made.trace_path.mkdir()
+    asking_agent = asks(HELLO)
+
+    def act(launch: Launch) -> AgentExit:
+        made.trace_path.mkdir()
+        return asking_agent.act(launch)
+
     with FakeUpstream(chat(completion("Hello"))) as upstream:
-        record = recording(made, asks(HELLO), upstream.url)
+        record = recording(made, Agent(act), upstream.url)
     assert record.exit_code is ExitCode.WORLD_ERROR
     assert "a.trace.json" in record.reason
     assert names(tmp_path) == ["a.flow.yaml", "a.trace.json"]

@@ -132,7 +132,7 @@ SPELLINGS = [
     pytest.param("https://{}", id="plain"),
     pytest.param("https://{}/v1/", id="with a path"),
     pytest.param("https://{}:443/v1", id="with a port"),
-    pytest.param("http://{}:8443", id="with another port"),
+    pytest.param("https://{}:8443", id="with another port"),
     pytest.param("https://{}./v1", id="with a final dot"),
     pytest.param("https://{}.:443", id="with a final dot and a port"),
     pytest.param("HTTPS://{}/v1", id="upper-case scheme"),
@@ -193,6 +193,18 @@ def test_a_host_that_only_looks_like_a_providers_is_a_named_upstream(host: str) 
         pytest.param("https://api%2Eanthropic.com", "plain ASCII", id="an escaped dot"),
         pytest.param("https://api.anthropic.com\\x", "plain ASCII", id="a backslash"),
         pytest.param("https://api.anthropic.com /v1", "plain ASCII", id="a blank"),
+        pytest.param("http://a..b/v1", "host that cannot be one", id="an empty label"),
+        pytest.param("http://.a/v1", "host that cannot be one", id="a first dot"),
+        pytest.param("http://a../v1", "host that cannot be one", id="two final dots"),
+        pytest.param(f"http://{'a' * 300}/v1", "host that cannot be one", id="a long label"),
+        pytest.param(f"http://{'a.' * 130}b", "host that cannot be one", id="a long name"),
+        pytest.param("http://xn--a/v1", "host that cannot be one", id="no IDNA"),
+        pytest.param("http://[fe80::g]/v1", "FLOWPROOF_AGENT_UPSTREAM", id="no IPv6 address"),
+        pytest.param("http://h/v 1", "has a path with blanks", id="a blank in the path"),
+        pytest.param("http://h/é", "has a path with", id="a path beyond ASCII"),
+        pytest.param("http://api.openai.com/v1", "in clear text; use https", id="no TLS"),
+        pytest.param("HTTP://eu.API.openai.com.", "in clear text", id="no TLS, regional"),
+        pytest.param("http://api.anthropic.com:443", "in clear text", id="no TLS, another's"),
     ],
 )
 def test_urls_that_cannot_be_used(url: str, reason: str) -> None:
@@ -214,6 +226,12 @@ def test_urls_that_cannot_be_used(url: str, reason: str) -> None:
         pytest.param("http://[::1]:8080/v1", "http://[::1]:8080/v1", id="an IPv6 address"),
         pytest.param("http://my_host.local", "http://my_host.local/v1", id="an underscore"),
         pytest.param("http://xn--bcher-kva.example", "http://xn--bcher-kva.example/v1", id="IDNA"),
+        pytest.param("http://h./v1", "http://h./v1", id="a final dot"),
+        pytest.param(f"http://{'a' * 63}/v1", f"http://{'a' * 63}/v1", id="a label of 63"),
+        pytest.param(
+            "http://api.openai.com.test", "http://api.openai.com.test/v1", id="no provider's"
+        ),
+        pytest.param("http://h/a%20b", "http://h/a%20b", id="an escaped blank"),
         pytest.param("  http://h/v1\n", "http://h/v1", id="blanks around it"),
     ],
 )

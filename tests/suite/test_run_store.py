@@ -48,6 +48,16 @@ def test_the_newest_ten_are_kept(tmp_path: Path) -> None:
     assert len(kept) == KEPT
 
 
+@pytest.mark.parametrize("own", [0, 20], ids=["a clock that was wrong", "a long run"])
+def test_a_run_never_drops_its_own_record(tmp_path: Path, own: int) -> None:
+    for number in range(30, 30 + KEPT):
+        keep(record(number), tmp_path)
+    path = keep(record(own), tmp_path)
+    kept = sorted(child.name for child in path.parents[1].iterdir())
+    assert load(path.read_text("utf-8")) == record(own)
+    assert kept == [record(number).id for number in (own, *range(31, 30 + KEPT))]
+
+
 def test_what_is_not_ours_is_left_alone(tmp_path: Path) -> None:
     state = tmp_path / ".flowproof"
     foreign = [

@@ -32,7 +32,7 @@ responses = st.builds(
     lambda status, content, content_type, events: Response(
         status, content[0], content[1], content_type, events
     ),
-    st.integers(100, 599),
+    st.integers(200, 599),
     st.tuples(values, st.none()) | st.tuples(st.none(), wire_text),
     st.sampled_from(("application/json", "text/plain; charset=utf-8")),
     st.none() | st.lists(wire_text, max_size=3).map(tuple),

@@ -180,7 +180,29 @@ _TURN = ("turns", 1)
         pytest.param(_set([0], *_TURN, "request", "patch"), "does not fit turn 1", id="patch"),
         pytest.param(_set([0] * 10_001, *_TURN, "request", "patch"), "10000 op", id="patches"),
         pytest.param(_set({}, *_TURN, "request"), "the key `body`", id="no request"),
-        pytest.param(_set(99, *_TURN, "response", "status"), "no", id="status"),
+        pytest.param(_set(99, *_TURN, "response", "status"), r"status: 99 is not", id="status"),
+        pytest.param(_set(101, *_TURN, "response", "status"), "101 is not", id="no answer"),
+        pytest.param(_set(600, *_TURN, "response", "status"), "600 is not", id="status 600"),
+        pytest.param(
+            _set("a\nb: c", *_TURN, "response", "content_type"),
+            r"\$\.turns\[1\]\.response\.content_type: no header",
+            id="a header in a header",
+        ),
+        pytest.param(_set(" a", *_TURN, "response", "content_type"), "no header", id="a blank"),
+        pytest.param(_set("a\0", *_TURN, "response", "content_type"), "no header", id="NUL"),
+        pytest.param(
+            _set("\ud800", *_TURN, "response", "content_type"), r"U\+D800 in it", id="half a letter"
+        ),
+        pytest.param(
+            _set({"status": 200, "text": "\ud800"}, *_TURN, "response"),
+            r"\$\.turns\[1\]\.response\.text: the surrogate U\+D800",
+            id="text of no bytes",
+        ),
+        pytest.param(
+            _set(["", "a\udfff"], *_TURN, "response", "events"),
+            r"\$\.turns\[1\]\.response\.events\[1\]: the surrogate U\+DFFF",
+            id="an event of no bytes",
+        ),
         pytest.param(_set(1, *_TURN, "response", "text"), "unknown key `body`", id="both"),
         pytest.param(_set({"status": 200, "text": 1}, *_TURN, "response"), "object", id="text"),
         pytest.param(
@@ -225,6 +247,40 @@ def test_each_defect_is_named(change: Callable[[dict[str, Any]], None], reason: 
 def test_what_is_no_json_says_so(data: bytes, reason: str) -> None:
     with pytest.raises(TraceCorrupt, match=reason):
         decode(data, "x.trace.json")
+
+
+@pytest.mark.parametrize(
+    ("content_type", "text"),
+    [
+        pytest.param("", "", id="empty"),
+        pytest.param("text/plain;\tcharset=utf-8", "\udc80", id="a tab, a byte"),
+        pytest.param("application/é", "é", id="beyond ASCII"),
+    ],
+)
+def test_what_can_be_sent_is_kept(content_type: str, text: str) -> None:
+    response = Response(599, None, text, content_type, (text,))
+    (turn,) = decode(encode(trace_of(Turn(CHAT, {}, response))), "x").turns
+    assert turn.response == response
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "key"),
+    [
+        pytest.param(b'"turns": [', b'"turns": [], "turns": [', "turns", id="turns"),
+        pytest.param(b'"status": 200', b'"status": 500, "status": 200', "status", id="inside"),
+        pytest.param(b'"turn": 1', b'"\\u0074urn": 1, "turn": 1', "turn", id="spelt otherwise"),
+    ],
+)
+def test_a_key_that_stands_twice_is_named(before: bytes, after: bytes, key: str) -> None:
+    assert before in VALID
+    with pytest.raises(TraceCorrupt, match=f'the key "{key}" stands twice'):
+        decode(VALID.replace(before, after, 1), "x")
+
+
+def test_the_same_key_in_two_objects_is_none_twice() -> None:
+    request: JsonValue = {"a": {"a": [{"a": 1}, {"a": 2}]}}
+    (turn,) = decode(encode(trace_of(Turn(CHAT, request, OK))), "x").turns
+    assert turn.request == request
 
 
 def test_patches_cannot_pile_up_depth() -> None:

@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from flowproof.errors import ExitCode, TraceCorrupt, TraceMissing
-from flowproof.trace.file import find_trace, read_trace, sha256_file, trace_path, write_trace
+from flowproof.trace.encode import encode
+from flowproof.trace.file import (
+    find_trace,
+    may_replace,
+    read_trace,
+    sha256_file,
+    trace_path,
+    write_trace,
+)
 from tests.trace.samples import conversation, trace_of
 
 
@@ -59,6 +67,43 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     for path, reason in ((folder, "is a directory"), (pipe, "a pipe or a device")):
         with pytest.raises(TraceCorrupt, match=reason):
             read_trace(path, "x.trace.json", "x.flow.yaml")
+        with pytest.raises(OSError, match=reason if path is pipe else "directory"):
+            sha256_file(path)
+
+
+@pytest.mark.parametrize(
+    ("held", "may"),
+    [
+        pytest.param(encode(trace_of(*conversation(1))), True, id="a trace"),
+        pytest.param(b'{"driver":"command","format":"flowproof-trace"', True, id="sorted, cut off"),
+        pytest.param(
+            b'\xef\xbb\xbf\r\n{ "format" : "flowproof-trace"', True, id="another editor's"
+        ),
+        pytest.param(b"<<<<<<< HEAD\n{", True, id="after a bad merge"),
+        pytest.param(b"", True, id="empty"),
+        pytest.param(b"name: a\nagent: {command: x}\n", False, id="a spec"),
+        pytest.param(b'{"name": "a", "agent": {}}', False, id="a spec in JSON"),
+        pytest.param(b'print("flowproof-trace")', False, id="code"),
+        pytest.param(b'{"app":"agent","cassette":{}}', False, id="an older trace"),
+        pytest.param(b"\xff\xfe\0", False, id="bytes"),
+    ],
+)
+def test_only_a_trace_is_replaced(tmp_path: Path, held: bytes, may: bool) -> None:
+    path, link = tmp_path / "file", tmp_path / "link"
+    path.write_bytes(held)
+    link.symlink_to(path)
+    assert may_replace(path) is may
+    assert may_replace(link), "the link is replaced, the file is not"
+    assert may_replace(tmp_path / "nothing")
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    assert not may_replace(tmp_path / "pipe")
+    assert not may_replace(tmp_path / "folder")
+    with pytest.raises(OSError, match="too long"):
+        may_replace(tmp_path / ("x" * 5000))
 
 
 def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
