@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import anyio
 import anyio.abc
 import h11
+from anyio.abc import TaskStatus
 
 from flowproof.boundary.connections import Connections, hung_up
 from flowproof.boundary.content_coding import Fault, decoded, too_large
@@ -111,7 +112,11 @@ async def serve(
         await anyio.abc.SocketListener.from_socket(listener) as streams,
         anyio.create_task_group() as group,
     ):
-        await streams.serve(lambda stream: _Connection(stream, server).run(), task_group=group)
+        while True:
+            await anyio.wait_readable(listener)
+            # Counted before it leaves the queue, so that it is to be seen at every moment.
+            with server.connections.opened():
+                await group.start(_Connection(await streams.accept(), server).run)
 
 
 class _Connection:
@@ -140,8 +145,9 @@ class _Connection:
         # Writing to a client that has hung up succeeds once; only reading tells.
         return hung_up(self._stream.extra(anyio.abc.SocketAttribute.raw_socket).fileno())
 
-    async def run(self) -> None:
+    async def run(self, *, task_status: TaskStatus[None]) -> None:
         with self._server.connections.opened():
+            task_status.started()
             async with self._stream:
                 try:
                     while await self._one_request():

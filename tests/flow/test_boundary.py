@@ -21,9 +21,12 @@ from flowproof.boundary.http1 import Reply, Request
 from flowproof.drivers.interface import Launch
 from flowproof.errors import ExitCode
 from flowproof.flow.boundary import Port, listening
+from flowproof.flow.job import World
+from flowproof.flow.run import run_flow
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.outcome import Verdict
-from tests.flow.support import SPEC, Agent, asking, ended, job, run, saying, send, turn
+from flowproof.model.run_record import FlowRecord
+from tests.flow.support import SPEC, Agent, Clock, asking, ended, job, run, saying, send, turn
 from tests.support import upstream as up
 from tests.support.upstream import FakeUpstream, Script, chat, completion
 
@@ -116,9 +119,14 @@ def test_after_a_timeout_no_answer_on_its_way_is_waited_for(tmp_path: Path) -> N
 
     arrived = threading.Event()
     script: Script = [up.Signal(arrived), up.Silence()]
+
+    async def main(environ: dict[str, str]) -> FlowRecord:
+        patient = World(Clock(), environ, Agent(act), in_flight_grace=600.0)
+        with anyio.fail_after(20):
+            return await run_flow(job(tmp_path, phase="record"), patient)
+
     with FakeUpstream(up.scripted(script)) as upstream:
-        environ = {**ENVIRON, "FLOWPROOF_AGENT_UPSTREAM": upstream.url}
-        record = run(job(tmp_path, phase="record"), Agent(act), environ)
+        record = anyio.run(main, {**ENVIRON, "FLOWPROOF_AGENT_UPSTREAM": upstream.url})
     assert record.verdict is Verdict.FAIL
     assert "still running" in record.reason
 
@@ -194,6 +202,8 @@ def test_a_port_that_nobody_serves_does_not_stall() -> None:
     async def main() -> None:
         async with listening(0) as port:
             with anyio.fail_after(5):
-                await port.drain(answered=True, within=0.1)
+                await port.drain(answered=True, within=60)
+                with connected(port):
+                    await port.drain(answered=True, within=0.1)
 
     anyio.run(main)
