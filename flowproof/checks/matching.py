@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from typing import assert_never
 
 from flowproof.model.flow_spec import (
@@ -126,12 +127,16 @@ def clause_fit(clause: Clause, arguments: JsonValue) -> Fit:
             part, text = scalar_of(clause), scalar_text(found)
             if text is not None:
                 return _known(_has(clause.matcher, part.text, [text]) is not None)
-            if clause.matcher is Matcher.CONTAINS and isinstance(found, list):
-                if any(equal(part, item) for item in found):
-                    return Fit.MATCHES
+            items = found if clause.matcher is Matcher.CONTAINS and isinstance(found, list) else ()
+            if any(_is_scalar(part, item) for item in items):
+                return Fit.MATCHES
             return Fit.DIFFERS if inside(clause, found) is None else Fit.UNKNOWN
         case _:
             assert_never(clause.matcher)
+
+
+def _is_scalar(wanted: Scalar, actual: JsonValue) -> bool:
+    return scalar_text(actual) == wanted.text and (not wanted.quoted or isinstance(actual, str))
 
 
 def _known(held: bool) -> Fit:
@@ -143,9 +148,9 @@ def inside(clause: Clause, found: JsonValue) -> Place | None:
 
     :raises PatternError: as `clause_fit` does.
     """
-    places = list(_places(found, clause.path))
-    at = _has(clause.matcher, scalar_of(clause).text, [place.text for place in places])
-    return None if at is None else places[at]
+    # Nearly always nothing is there, so that only then each text is given its path.
+    at = _has(clause.matcher, scalar_of(clause).text, list(_texts(found)))
+    return None if at is None else next(islice(_places(found, clause.path), at, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +160,20 @@ class Place:
     path: tuple[str, ...]
     text: str
     is_key: bool = False
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    """The texts of `_places`, in the same order."""
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, dict):
+            yield from item
+            left.extend(reversed(item.values()))
+        elif isinstance(item, list):
+            left.extend(reversed(item))
+        else:
+            yield scalar_text(item) or ""
 
 
 def _places(value: JsonValue, path: tuple[str, ...]) -> Iterator[Place]:
@@ -254,8 +273,7 @@ class Gap:
 def differences(wanted: Expected, actual: JsonValue, path: tuple[str, ...]) -> Iterator[Gap]:
     """Every difference between a value at `path` and what it should be, as they are asked for."""
     if isinstance(wanted, Scalar):
-        text = scalar_text(actual)
-        if text != wanted.text or (wanted.quoted and not isinstance(actual, str)):
+        if not _is_scalar(wanted, actual):
             yield Gap(path, wanted, actual)
     elif isinstance(wanted, Mapping):
         if not isinstance(actual, dict):

@@ -53,7 +53,9 @@ class CallLedger:
                 self._listed.add(index)
                 return Passed()
         missing = self._not_in_order(step.tool, clauses)
-        return self._unless_unreadable(missing, f"that {describe(step.tool, clauses)} is missing")
+        return self._unless_unreadable(
+            missing, f"that a call of {describe(step.tool, clauses)} is missing"
+        )
 
     def called_exactly(self, step: AssertToolCalls) -> Outcome:
         """Whether these tools and no others were called, in this order."""
@@ -94,7 +96,7 @@ class CallLedger:
             guilty[fit(step.tool, step.clauses, placed.call)].append(placed)
         every = guilty[Fit.MATCHES] + guilty[Fit.UNKNOWN]
         if not every:
-            what = f"that {describe(step.tool, step.clauses)} was not called"
+            what = f"that no call of {describe(step.tool, step.clauses)} was made"
             return self._unless_unreadable(Passed(), what)
         first, tool = every[0], showing.name(step.tool)
         if guilty[Fit.MATCHES]:

@@ -241,14 +241,11 @@ def _parameters(pinned: JsonObject) -> dict[str, tuple[str, ...]]:
         listed = pinned.get(key)
         for tool in listed if isinstance(listed, list) else ():
             function = tool.get("function", tool) if isinstance(tool, dict) else None
-            match function:
-                case {"name": str(name), **rest}:
-                    names = parameter_names(rest.get("parameters"))
-                    # Of two schemas for one name, either may be the one that is called.
-                    known = found.get(name, names)
-                    found[name] = tuple(dict.fromkeys(known + names)) if known and names else ()
-                case _:
-                    pass
+            if isinstance(function, dict) and isinstance(name := function.get("name"), str):
+                names = parameter_names(function.get("parameters"))
+                # Of two schemas for one name, either may be the one that is called.
+                known = found.get(name, names)
+                found[name] = tuple(dict.fromkeys(known + names)) if known and names else ()
     return {name: names for name, names in found.items() if names}
 
 

@@ -26,10 +26,8 @@ def parameter_names(schema: JsonValue) -> tuple[str, ...]:
     A schema that says nothing about further properties is taken to have none: that is how its
     author sees it, and what the model is shown.
     """
-    match schema:
-        case {"additionalProperties": allowed} if allowed is not False:
-            return ()
-        case {"properties": dict(properties)} if not any(key in schema for key in _OPENING):
-            return tuple(properties)
-        case _:
-            return ()
+    if not isinstance(schema, dict) or any(key in schema for key in _OPENING):
+        return ()
+    properties = schema.get("properties")
+    closed = schema.get("additionalProperties", False) is False
+    return tuple(properties) if closed and isinstance(properties, dict) else ()

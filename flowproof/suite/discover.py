@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Iterable, Iterator
+import stat
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from flowproof.errors import UsageError
 
 SUFFIX = ".flow.yaml"
 SUITE_FILE = "suite.yaml"
+FILE, FOLDER, NOTHING = "a regular file", "a folder", "nothing"
 
 
 def discover(paths: Iterable[Path]) -> tuple[Path, ...]:
@@ -20,18 +23,23 @@ def discover(paths: Iterable[Path]) -> tuple[Path, ...]:
     a symbolic link is entered once.
 
     :raises UsageError: if a path does not exist, is a file of another kind, or cannot be read,
-        and for a `*.flow.yml`, which would be left out without a word.
+        and for what would be left out without a word: a name that almost is a flow's or, beside
+        flows, a suite's, and a flow's name that is no regular file.
     """
     found: dict[Path, Path] = {}
     for path in paths:
-        if path.is_dir():
+        kind = _kind(path)
+        if kind == FOLDER:
             for spec in sorted(_under(path.absolute(), set())):
                 found.setdefault(_place(spec), spec)
-        elif not path.exists():
+        elif kind == NOTHING:
             raise UsageError(f"{path}: no such file or folder{_near(path)}")
         elif not path.name.endswith(SUFFIX):
             raise UsageError(f"{path}: a flow's file name ends in {SUFFIX}")
+        elif kind != FILE:
+            raise UsageError(f"{path}: it is {kind}, and a flow is a regular file")
         else:
+            _refuse_misnamed_suite(path.parent, _names_in(path.parent))
             found.setdefault(_place(path), path.absolute())
     return tuple(found.values())
 
@@ -41,24 +49,73 @@ def _place(spec: Path) -> Path:
     return spec.parent.resolve() / spec.name
 
 
-def _under(folder: Path, entered: set[Path]) -> Iterator[Path]:
+def _kind(path: Path) -> str:
+    """What stands at a path, in words; a symbolic link counts as what it leads to.
+
+    :raises UsageError: if that cannot be seen.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return "a symbolic link that leads nowhere" if path.is_symlink() else NOTHING
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return "a symbolic link that leads to itself"
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError:
+        return NOTHING  # a NUL, which no name has
+    kinds = {
+        stat.S_IFREG: FILE,
+        stat.S_IFDIR: FOLDER,
+        stat.S_IFIFO: "a named pipe",
+        stat.S_IFSOCK: "a socket",
+    }
+    return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+def _under(folder: Path, entered: set[Path]) -> list[Path]:
     real = folder.resolve()
     if real in entered:
-        return
+        return []
     entered.add(real)
     try:
-        paths = [Path(entry) for entry in os.scandir(folder) if not entry.name.startswith(".")]
+        names = [entry.name for entry in os.scandir(folder) if not entry.name.startswith(".")]
     except OSError as error:
         raise UsageError(f"{folder}: cannot be read: {error.strerror}") from error
-    for path in paths:
-        # Unlike those of `os.scandir`, these answer for a link that leads to itself.
-        if path.is_dir():
+    found: list[Path] = []
+    for path in (folder / name for name in names):
+        # A plain file of another name is most of a folder: one look at each would be slow.
+        looks_like_flow = path.name.casefold().endswith((SUFFIX, ".flow.yml"))
+        kind = _kind(path)
+        if kind == FOLDER:
             if path.name != "node_modules":
-                yield from _under(path, entered)
-        elif path.name.endswith(".flow.yml"):
+                found += _under(path, entered)
+        elif looks_like_flow and not path.name.endswith(SUFFIX):
             raise UsageError(f"{path}: a flow's file name ends in {SUFFIX}; rename it")
-        elif path.name.endswith(SUFFIX) and path.is_file():
-            yield path
+        elif looks_like_flow and kind != FILE:
+            raise UsageError(f"{path}: it is {kind}, and a flow is a regular file")
+        elif looks_like_flow:
+            found.append(path)
+    if found:
+        _refuse_misnamed_suite(folder, names)
+    return found
+
+
+def _names_in(folder: Path) -> list[str]:
+    """All names in a folder; none where it may be entered and not listed."""
+    try:
+        return [path.name for path in folder.iterdir()]
+    except OSError:
+        return []
+
+
+def _refuse_misnamed_suite(folder: Path, names: Collection[str]) -> None:
+    """:raises UsageError: for a `suite.yml` in a folder of flows, which would govern nothing."""
+    if SUITE_FILE in names:
+        return
+    for name in names:
+        if name.casefold() in {SUITE_FILE, "suite.yml"}:
+            raise UsageError(f"{folder / name}: a suite's file is named {SUITE_FILE}; rename it")
 
 
 def _near(path: Path) -> str:
@@ -73,9 +130,16 @@ def _near(path: Path) -> str:
 
 
 def nearest_suite(folder: Path) -> Path | None:
-    """The suite.yaml in a folder or in the nearest folder above it."""
+    """The suite.yaml in a folder or in the nearest folder above it.
+
+    :raises UsageError: if what has that name there is no regular file.
+    """
     start = folder.resolve()
     for candidate in (start, *start.parents):
-        if (file := candidate / SUITE_FILE).is_file():
+        file = candidate / SUITE_FILE
+        kind = _kind(file)
+        if kind == FILE:
             return file
+        if kind != NOTHING:
+            raise UsageError(f"{file}: it is {kind}, and a suite is a regular file")
     return None

@@ -41,9 +41,11 @@ class Project:
 
         :raises SpecError: if its suite.yaml cannot be used.
         :raises CapabilityError: if it declares what this version cannot run.
-        :raises UsageError: if it needs a newer flowproof.
+        :raises UsageError: if it needs a newer flowproof, or is no regular file.
         """
-        path = nearest_suite(folder)
+        return self._suite_at(nearest_suite(folder))
+
+    def _suite_at(self, path: Path | None) -> SuiteSpec | None:
         if path is None:
             return None
         if path not in self._suites:
@@ -52,9 +54,13 @@ class Project:
 
     def usable_suite(self, folder: Path) -> SuiteSpec | None:
         """The suite that governs a folder, None too if it cannot be used: every flow in it is
-        then an error that says why."""
+        then an error that says why.
+
+        :raises UsageError: if its suite.yaml is no regular file, whether or not there is a flow.
+        """
+        path = nearest_suite(folder)
         try:
-            return self.suite_of(folder)
+            return self._suite_at(path)
         except FlowproofError:
             return None
 

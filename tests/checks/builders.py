@@ -82,9 +82,11 @@ def turn(
     tools: Sequence[str] = (),
     status: int = 200,
     request_text: int = 10,
+    readable: bool = True,
 ) -> TurnView:
-    """One turn whose answer has these calls and this text; a status over 299 has no answer."""
-    answers = (Message("assistant", text, tuple(calls)),) if status < 300 else ()
+    """One turn whose answer has these calls and this text; none if its status is over 299, or
+    if it is not readable."""
+    answers = (Message("assistant", text, tuple(calls)),) if readable and status < 300 else ()
     return TurnView(
         number=number,
         dialect="openai.chat",

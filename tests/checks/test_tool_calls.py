@@ -119,7 +119,7 @@ def test_a_call_that_cannot_be_judged_decides_no_count() -> None:
     only = failure(trajectory(call("book", "oops")), called("book", kq311, times=(1, 1))).message
     assert only == (
         "`book` was never called with these arguments; wanted: once; 1 more cannot be judged: "
-        "the arguments are not JSON"
+        "its arguments are not JSON"
     )
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from flowproof.checks.warnings import (
     guard_warnings,
     interception_warnings,
     mock_warnings,
     vacuous_guards,
 )
-from flowproof.model.flow_spec import Mock
-from flowproof.model.trajectory import Trajectory
-from tests.checks.builders import AT, call, called, never, trajectory
+from flowproof.model.flow_spec import AssertNoToolCall, Matcher, Mock
+from flowproof.model.trajectory import ToolCall, ToolParameters, Trajectory
+from tests.checks.builders import AT, call, called, clause, equals, never, trajectory
 
 
 def mock(tool: str, *results: str) -> Mock:
@@ -62,7 +66,7 @@ def test_a_declared_tool_may_be_absent_on_purpose() -> None:
     seen = trajectory(text="hi", tools=("search",))
     assert guard_warnings([never("wipe")], seen, ["wipe"]) == ()
     assert vacuous_guards([never("wipe")], seen, ["wipe"]) == ()
-    assert vacuous_guards([never("wipe")], seen, []) == (never("wipe"),)
+    assert [one.guard for one in vacuous_guards([never("wipe")], seen, [])] == [never("wipe")]
 
 
 def test_a_mock_of_a_tool_that_was_never_offered_is_named_with_the_nearest() -> None:
@@ -70,3 +74,36 @@ def test_a_mock_of_a_tool_that_was_never_offered_is_named_with_the_nearest() -> 
     (warning,) = mock_warnings([mock("lookup_orders", "x"), mock("lookup_order", "x")], seen)
     assert "`lookup_orders` (did you mean `lookup_order`?)" in warning
     assert mock_warnings([mock("lookup_orders")], seen) == ()
+
+
+DELETE = ToolParameters("delete", ("email", "force", "a.b"))
+
+
+def offered(*calls: ToolCall) -> Trajectory:
+    return replace(trajectory(*calls, text="hi", tools=("delete", "open")), parameters=(DELETE,))
+
+
+def test_a_guard_on_an_argument_that_the_tool_does_not_take_names_the_nearest() -> None:
+    guard = never("delete", equals("force", "true"), equals("emial", "x"))
+    assert guard_warnings([guard], offered()) == (
+        "book.flow.yaml:7:5: `delete` takes no `emial` (did you mean `email`?), so this guard "
+        "could not fail",
+    )
+    [far] = guard_warnings([never("delete", equals("zzzz.x", "1"))], offered(), ["delete"])
+    assert "`delete` takes no `zzzz` (it takes `email`, `force`, `a.b`)" in far
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        pytest.param(never("delete"), id="without arguments"),
+        pytest.param(never("delete", equals("email", "x")), id="on an argument"),
+        pytest.param(never("delete", equals("email.domain", "x")), id="inside an argument"),
+        pytest.param(never("delete", equals("a.b.c", "x")), id="a name with a dot"),
+        pytest.param(never("delete", clause("emial", Matcher.ABSENT)), id="what must be there"),
+        pytest.param(never("open", equals("emial", "x")), id="a tool that takes anything"),
+        pytest.param(never("delete", equals("made_up", "x")), id="an argument that was given"),
+    ],
+)
+def test_no_warning_where_a_call_could_have_the_argument(guard: AssertNoToolCall) -> None:
+    assert guard_warnings([guard], offered(call("delete", '{"made_up": 1}'))) == ()

@@ -139,3 +139,33 @@ def test_a_task_that_no_request_holds_is_told(tmp_path: Path) -> None:
     [told] = checked(tmp_path, step, (turn(asking("stay"), saying("Hello")),)).warnings
     assert "FLOWPROOF_PROMPT" in told
     assert checked(tmp_path, step, (turn(asking("now go"), saying("Hello")),)).warnings == ()
+
+
+UNREADABLE = turn(asking("go"), {"choices": []})
+
+
+def test_a_guard_proves_nothing_beside_an_answer_that_cannot_be_read(tmp_path: Path) -> None:
+    steps = "assert_tool_call: look\nassert_no_tool_call: wipe\nassert: reply contains Hello"
+    offer = turn(asking("go", tools=[{"type": "custom", "name": "wipe"}]), calling("look"))
+    found = checked(tmp_path, steps, (offer, UNREADABLE, REPLIED), phase="record")
+    assert (found.judgement.verdict, found.judgement.exit_code) == (Verdict.ERROR, 2)
+    assert [type(result.outcome) for result in found.results] == [Passed, Unjudged, Passed]
+    assert found.warnings == (
+        'turn 2 holds an answer that flowproof cannot read: status 200: {"choices":[]}',
+    )
+    found = checked(tmp_path, steps, (offer, REPLIED), phase="record")
+    assert (found.judgement.verdict, found.warnings) == (Verdict.PASS, ())
+
+
+def test_a_guard_on_an_argument_that_a_tool_does_not_take(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"email": {"type": "string"}}}
+    tool = {"type": "function", "function": {"name": "wipe", "parameters": schema}}
+    said = turn(asking("go", tools=[tool]), saying("Hello"))
+    wrong = "assert_no_tool_call: wipe where emial equals x\nassert: reply contains Hello"
+    [told] = checked(tmp_path, wrong, (said,)).warnings
+    assert "`wipe` takes no `emial` (did you mean `email`?), so this guard could not fail" in told
+    found = checked(tmp_path, wrong, (said,), demanding=True)
+    assert [type(result.outcome) for result in found.results] == [Unjudged, Passed]
+    assert "name an argument that the tool has" in str(found.results[0].outcome)
+    right = wrong.replace("emial", "email")
+    assert checked(tmp_path, right, (said,), demanding=True).warnings == ()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from flowproof.flow.trajectory import trajectory_of
+from flowproof.model.trajectory import ToolParameters
 from tests.flow.support import asking, calling, saying, turn
 
 
@@ -93,3 +96,43 @@ def test_an_error_is_no_answer() -> None:
     seen = trajectory_of([turn(asking("a"), saying("no"), status=429)])
     assert (seen.turns[0].status, seen.turns[0].answers) == (429, ())
     assert seen.reply() is None
+
+
+def offering(**properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties}
+    return {"type": "function", "function": {"name": "wipe", "parameters": schema}}
+
+
+def test_arguments_are_told_once_per_tool() -> None:
+    one, two = offering(path={}, force={}), offering(path={}, depth={})
+    seen = trajectory_of(
+        [turn(asking("a", tools=[one]), saying("x")), turn(asking("b", tools=[two]), saying("x"))]
+    )
+    assert seen.parameters == (ToolParameters("wipe", ("path", "force", "depth")),)
+
+
+def test_a_tool_that_was_once_offered_open_takes_anything() -> None:
+    free = {"type": "function", "function": {"name": "wipe"}}
+    turns = [turn(asking("a", tools=[tool]), saying("x")) for tool in (offering(path={}), free)]
+    assert trajectory_of(turns).parameters == ()
+    assert trajectory_of(turns[::-1]).parameters == ()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(None, id="no JSON"),
+        pytest.param({"choices": []}, id="no choice"),
+        pytest.param({"error": {"message": "late"}}, id="an error after content"),
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_told_from_an_error(body: Any) -> None:
+    seen = trajectory_of(
+        [
+            turn(asking("a"), body),
+            turn(asking("a"), saying("no"), status=500),
+            turn(asking("a"), saying("yes")),
+        ]
+    )
+    assert [one.unreadable for one in seen.turns] == [True, False, False]
+    assert seen.unreadable_turns() == (1,)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from flowproof.errors import ExitCode, UsageError
-from flowproof.suite.discover import discover
+from flowproof.suite.discover import discover, nearest_suite
 
 
 @pytest.fixture
@@ -75,7 +77,6 @@ def test_links_that_lead_back_are_entered_once(tree: Path) -> None:
     (tree / "deep/up").symlink_to(tree)
     (tree / "itself").symlink_to(tree / "itself")
     (tree / "nowhere").symlink_to(tree / "gone")
-    (tree / "itself.flow.yaml").symlink_to(tree / "itself.flow.yaml")
     assert names(discover([tree]), tree) == ALL
 
 
@@ -131,3 +132,101 @@ def test_a_flow_with_the_other_ending_is_not_left_out_without_a_word(tmp_path: P
     (tmp_path / "a.flow.yml").touch()
     with pytest.raises(UsageError, match=r"ends in \.flow\.yaml; rename it"):
         discover([tmp_path])
+
+
+def dangling(path: Path) -> None:
+    path.symlink_to(path.parent / "gone")
+
+
+def loop(path: Path) -> None:
+    path.symlink_to(path)
+
+
+def listening(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        # A path in a socket's address is short: the name alone is.
+        folder = Path.cwd()
+        os.chdir(path.parent)
+        try:
+            made.bind(path.name)
+        finally:
+            os.chdir(folder)
+
+
+IRREGULAR = [
+    pytest.param(dangling, "a symbolic link that leads nowhere", id="dangling link"),
+    pytest.param(loop, "a symbolic link that leads to itself", id="link to itself"),
+    pytest.param(os.mkfifo, "a named pipe", id="named pipe"),
+    pytest.param(listening, "a socket", id="socket"),
+]
+
+
+@pytest.mark.parametrize(("make", "kind"), IRREGULAR)
+def test_a_flow_that_is_no_regular_file_is_not_left_out_without_a_word(
+    tree: Path, make: Callable[[Path], None], kind: str
+) -> None:
+    path = tree / "deep/z.flow.yaml"
+    make(path)
+    for given in (tree, path):
+        with pytest.raises(UsageError) as caught:
+            discover([given])
+        assert str(caught.value) == f"{path}: it is {kind}, and a flow is a regular file"
+        assert caught.value.exit_code is ExitCode.AUTHOR_ERROR
+
+
+@pytest.mark.parametrize(("make", "kind"), IRREGULAR)
+def test_what_no_flow_can_be_may_be_anything(
+    tree: Path, make: Callable[[Path], None], kind: str
+) -> None:
+    make(tree / "deep/z.yaml")
+    assert names(discover([tree]), tree) == ALL
+
+
+@pytest.mark.parametrize("name", ["X.Flow.YAML", "x.flow.YML", "x.FLOW.yaml"])
+def test_a_flows_name_in_other_letters_is_told(tree: Path, name: str) -> None:
+    (tree / "deep" / name).touch()
+    with pytest.raises(UsageError, match=rf"{name}: a flow's file name ends in \.flow\.yaml"):
+        discover([tree])
+    with pytest.raises(UsageError, match=rf"{name}: a flow's file name ends in \.flow\.yaml"):
+        discover([tree / "deep" / name])
+
+
+@pytest.mark.parametrize("name", ["suite.yml", "Suite.yaml", "SUITE.YML"])
+@pytest.mark.parametrize("given", ["deep", "deep/er/c.flow.yaml"], ids=["folder", "spec"])
+def test_a_suite_that_would_govern_nothing_is_told(tree: Path, name: str, given: str) -> None:
+    (tree / "deep/er" / name).touch()
+    with pytest.raises(
+        UsageError, match=rf"er/{name}: a suite's file is named suite\.yaml; rename"
+    ):
+        discover([tree / given])
+
+
+def test_a_suites_other_name_does_no_harm_elsewhere(tree: Path) -> None:
+    (tree / "suite.yml").touch()  # beside a suite.yaml
+    (tree / "docs").mkdir()
+    (tree / "docs/suite.yml").touch()  # with no flow below
+    (tree / "deep/suite.yml").touch()  # above what is searched
+    assert names(discover([tree / "deep/er", tree / "a.flow.yaml"]), tree) == [
+        "deep/er/c.flow.yaml",
+        "a.flow.yaml",
+    ]
+    (tree / "deep/suite.yml").unlink()
+    assert names(discover([tree]), tree) == ALL
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"), [*IRREGULAR, pytest.param(Path.mkdir, "a folder", id="folder")]
+)
+def test_a_suite_that_is_no_regular_file_is_not_taken_for_none(
+    tree: Path, make: Callable[[Path], None], kind: str
+) -> None:
+    assert nearest_suite(tree / "deep/er") == tree / "suite.yaml"
+    make(tree / "deep/suite.yaml")
+    with pytest.raises(UsageError) as caught:
+        nearest_suite(tree / "deep/er")
+    path = tree / "deep/suite.yaml"
+    assert str(caught.value) == f"{path}: it is {kind}, and a suite is a regular file"
+    (tree / "real.yaml").touch()
+    path.rmdir() if kind == "a folder" else path.unlink()
+    path.symlink_to(tree / "real.yaml")
+    assert nearest_suite(tree / "deep/er") == path

@@ -189,3 +189,17 @@ def test_order_that_names_what_is_not_there(tmp_path: Path, three: list[Path]) -
     write(tmp_path / "suite.yaml", "name: s\norder: [flows/z.flow.yaml]\n")
     with pytest.raises(UsageError, match=r"suite s: `order` names .* flows/z\.flow\.yaml"):
         suite_order(tmp_path, three)
+
+
+def test_a_suite_that_is_no_file_stops_the_run_and_one_that_cannot_be_used_its_flows(
+    tmp_path: Path,
+) -> None:
+    made = project(tmp_path)
+    write(tmp_path / "bad/suite.yaml", "nam: s\n")
+    assert made.usable_suite(tmp_path / "bad") is None
+    (tmp_path / "none/suite.yaml").mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"suite\.yaml: it is a folder"):
+        made.usable_suite(tmp_path / "none")
+    with pytest.raises(UsageError, match=r"suite\.yaml: it is a folder"):
+        made.job(write(tmp_path / "none/a.flow.yaml", SPEC))
+    assert made.usable_suite(tmp_path) is None
