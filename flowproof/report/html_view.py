@@ -230,6 +230,8 @@ def _turn_facts(turn: TurnView) -> Iterator[str]:
         yield f"{len(turn.tools)} tools offered" if len(turn.tools) > 1 else "1 tool offered"
     if turn.status != 200:
         yield f"answered with status {turn.status}"
+    if turn.unreadable:
+        yield "an answer that cannot be read"
     if turn.tokens is not None:
         yield f"{turn.tokens[0]} tokens in, {turn.tokens[1]} out"
 

@@ -26,6 +26,8 @@ def _turn(turn: TurnView, base: TurnView | None) -> Iterator[str]:
         facts.append(one_line(turn.model, 80))
     if turn.status != 200:
         facts.append(f"status {turn.status}")
+    if turn.unreadable:
+        facts.append("an answer that cannot be read")
     if turn.tokens:
         facts.append(f"{turn.tokens[0]} tokens in, {turn.tokens[1]} out")
     if turn.mocked:

@@ -106,5 +106,3 @@ def test_the_nearest_suite_is_found_upward(tmp_path: Path) -> None:
     assert nearest_suite(deep) == tmp_path.resolve() / "suite.yaml"
     (tmp_path / "a" / "suite.yaml").write_text("name: inner\n", encoding="utf-8")
     assert nearest_suite(deep) == tmp_path.resolve() / "a" / "suite.yaml"
-    (deep / "suite.yaml").mkdir()
-    assert nearest_suite(deep) == tmp_path.resolve() / "a" / "suite.yaml"
