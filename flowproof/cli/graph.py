@@ -30,6 +30,8 @@ def command(spec: Path, kind: str, phase: str) -> None:
     """Draw the task graph that SPEC compiles into, for record and for replay."""
     from flowproof.flow.compile import compile_flow
     from flowproof.graph import draw
+    from flowproof.graph.task import GraphError
+    from flowproof.graph.validate import validate
     from flowproof.model.phase import Phase
     from flowproof.spec.flow import load_flow
 
@@ -45,6 +47,9 @@ def command(spec: Path, kind: str, phase: str) -> None:
     if kind == "svg" and len(chosen) > 1:
         raise click.UsageError("an SVG file holds one graph: add --phase record or --phase replay")
     for one in chosen:
-        drawing = render(compile_flow(flow, one)).rstrip("\n")
+        graph = compile_flow(flow, one)
+        if problems := validate(graph):
+            raise GraphError("\n".join(problems))
+        drawing = render(graph).rstrip("\n")
         heading = f"{one}:\n" if kind == "text" else ""
         put(f"{heading}{drawing}\n{'' if one is chosen[-1] else chr(10)}")
