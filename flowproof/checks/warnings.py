@@ -16,24 +16,28 @@ if TYPE_CHECKING:
 
 
 def interception_warnings(
-    mocks: Sequence[Mock], assertions: Sequence[Assertion], intercepted: Collection[str]
+    mocks: Sequence[Mock],
+    assertions: Sequence[Assertion],
+    intercepted: Collection[str],
+    trajectory: Trajectory,
 ) -> tuple[str, ...]:
     """At most one warning, naming every tool that is mocked or forbidden and still runs.
 
-    `intercepted` are the tools that a mock of an MCP server keeps from running.
+    `intercepted` are the tools that a mock of an MCP server keeps from running. A tool that the
+    model was neither offered nor asked for is no matter of interception.
     """
+    known = _known(trajectory)
     mocked = {mock.tool: None for mock in mocks if mock.results}
     forbidden = {item.tool: None for item in assertions if isinstance(item, AssertNoToolCall)}
-    tools = [tool for tool in mocked | forbidden if tool not in intercepted]
+    tools = [t for t in mocked | forbidden if t in known and t not in intercepted]
     if not tools:
         return ()
-    # Loaded only to say something: this runs before the agent is launched.
     from flowproof.checks import showing
 
     said = [f"{showing.name(tool)} ({_role(tool in mocked, tool in forbidden)})" for tool in tools]
     return (
-        f"nothing intercepts {showing.some(said)}: when the model asks for it, the agent itself "
-        "runs it, at record and at every replay; stub it there if that does harm",
+        f"nothing intercepts {showing.some(said)}: the agent really runs what the model asks "
+        "for, at every replay too; stub it there if that does harm",
     )
 
 

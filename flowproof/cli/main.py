@@ -74,7 +74,7 @@ class _Commands(click.Group):
 )
 @click.version_option(__version__, prog_name="flowproof", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Record an AI agent once; replay it with no model, no key and no tool server."""
+    """Record an AI agent once; replay it with no model and no key."""
 
 
 def run(arguments: Sequence[str], command: click.Command = cli) -> int:

@@ -30,7 +30,8 @@ class Lanes:
 
     `unconsumed` numbers recorded turns (from 1) that a replay never used. `problems` say why
     requests of a recording have no answer. `refused_key` explains, if it was so, that the
-    upstream answered nothing but that the credentials are wrong.
+    upstream answered nothing but that the credentials are wrong. `upstream` is where a
+    recording's requests went.
     """
 
     turns: tuple[Turn, ...]
@@ -39,6 +40,7 @@ class Lanes:
     unconsumed: tuple[int, ...] = ()
     problems: tuple[str, ...] = ()
     refused_key: str = ""
+    upstream: str = ""
 
 
 @runtime_checkable

@@ -14,6 +14,7 @@ from flowproof.checks.registry import check_all
 from flowproof.checks.warnings import (
     VacuousGuard,
     guard_warnings,
+    interception_warnings,
     mock_warnings,
     vacuous_guards,
 )
@@ -56,7 +57,12 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
     evidence = Evidence(trajectory, strict=job.spec.strict, line=job.spec.position.line)
     results = check_all(prepared.assertions, evidence)
     declared = [mock.tool for mock in job.spec.mocks]
-    if lanes.divergence is not None or lanes.problems or lanes.traffic.requests == 0:
+    answered = any(turn.answers for turn in trajectory.turns)
+    if (
+        lanes.divergence is not None
+        or lanes.problems
+        or not (answered or job.spec.agent.keep_retries)
+    ):
         results = tuple(_as_far_as_it_went(prepared.assertions, results))
     vacuous = vacuous_guards(prepared.assertions, trajectory, declared)
     if job.strict:
@@ -67,11 +73,12 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
         ended,
         lanes,
         results,
-        answered=any(turn.answers for turn in trajectory.turns),
+        answered=answered,
         asserted=len(results) > len(vacuous),
         strict=job.strict,
     )
     warnings = (
+        *interception_warnings(job.spec.mocks, prepared.assertions, (), trajectory),
         *guard_warnings(prepared.assertions, trajectory, declared),
         *mock_warnings(job.spec.mocks, trajectory),
         *_task_warnings(prepared, trajectory),
@@ -123,10 +130,15 @@ def _task_warnings(prepared: Prepared, trajectory: Trajectory) -> Iterator[str]:
 
 def _place(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> Iterator[str]:
     """Where an agent ran that came to nothing: most often it is not where its author thinks."""
-    if ended.status and lanes.traffic.requests == 0 and job.spec.agent.cwd is None:
+    if (
+        ended.status
+        and lanes.traffic.requests == 0
+        and job.spec.agent.cwd is None
+        and prepared.cwd != job.spec_path.parent
+    ):
         yield (
-            f"the agent ran in {relative(prepared.cwd, job.folder)} (the suite's folder, or the "
-            "current one); `cwd: .` means the folder of the spec"
+            f"the agent ran in {relative(prepared.cwd, job.spec_path.parent)} as seen from its "
+            "spec (the suite's folder, or the current one); `cwd: .` means the spec's own folder"
         )
 
 

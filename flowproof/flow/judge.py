@@ -113,7 +113,7 @@ def _findings(
 def _no_answer(phase: Phase, lanes: Lanes) -> Finding:
     """Errors alone make no recording: an agent that shrugs them off would pass for ever."""
     said = "; ".join(dict.fromkeys(refusal(turn) for turn in lanes.turns[:20]))
-    text = f"no request got an answer of a model: {said}"
+    text = f"no request got an answer of a model from {lanes.upstream}: {said}"
     allowed = "if that is what the flow is about, set agent.keep_retries: true"
     if phase == "record":
         return Finding(Verdict.ERROR, ExitCode.WORLD_ERROR, f"{text} ({allowed})")

@@ -69,6 +69,7 @@ class RecordBoundary:
             divergence=self.proxy.rejected,
             problems=tuple(f"{one} ({self.choice.url})" for one in recorded.problems),
             refused_key=self._refused_key(recorded),
+            upstream=self.choice.url,
         )
 
     async def _settled(self) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import assert_never
 
 from flowproof.boundary.mocks import MockedTool
-from flowproof.checks.warnings import interception_warnings
 from flowproof.errors import NotBuiltYet, UnsetVariable, UsageError
 from flowproof.files import shortened
 from flowproof.flow.agent_environment import PLACEHOLDER_KEY, Handles, key_remover
@@ -221,7 +220,7 @@ def _resolved_clauses(clauses: tuple[Clause, ...], lookup: Lookup) -> tuple[Clau
 
 
 def _warnings(spec: FlowSpec) -> tuple[str, ...]:
-    found = list(interception_warnings(spec.mocks, spec.assertions, ()))
+    found = []
     claims = any(isinstance(one, AssertNoEgress) for one in spec.assertions)
     if spec.agent.allow_egress and not claims:
         found.append(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from flowproof.errors import UsageError
+from flowproof.files import shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,8 @@ def _checked_url(value: str, variable: str) -> str:
     except ValueError:
         usable = False
     if not usable or not host:
-        raise UsageError(f"{variable} is not an http or https URL")
+        shown = "" if "@" in value else f", but {shortened(value)}"
+        raise UsageError(f"{variable} is not an http or https URL{shown}")
     if "@" in parts.netloc:
         raise UsageError(f"{variable} holds credentials; put the key into {KEY_VARIABLE}")
     if parts.query or parts.fragment:

@@ -106,8 +106,7 @@ def flow_detail(flow: FlowRecord, style: Style = PLAIN, *, verbose: bool = False
     if not green and flow.divergence is not None:
         lines += _divergence(flow.divergence, flow.reason, style)
     found = [f"{style.tone('warning:', 'warn')} {one_line(text)}" for text in flow.warnings]
-    if not green or found or flow.traffic.unserved:
-        lines += [f"{style.bold('hint:')} {one_line(hint)}" for hint in hints(flow)]
+    lines += [f"{style.bold('hint:')} {one_line(hint)}" for hint in hints(flow)]
     if not green:
         lines += _assertions(flow, style)
     lines += _recording(flow)

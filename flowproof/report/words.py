@@ -175,7 +175,7 @@ def agent_end(agent: AgentExit) -> str:
 def hints(flow: FlowRecord) -> tuple[str, ...]:
     """What to do next about a flow that is not green."""
     found = []
-    if flow.divergence is not None:
+    if flow.divergence is not None and flow.phase == "replay":
         if flow.divergence.kind.startswith("tool result"):
             found.append("if this value is new in every run, give the tool a result under `tools:`")
         elif flow.divergence.kind.endswith(" text"):

@@ -125,7 +125,7 @@ def _near(path: Path) -> str:
         beside = [entry.name for entry in path.parent.iterdir()]
     except OSError:
         return ""
-    near = get_close_matches(path.name, beside, n=1)
+    near = get_close_matches(path.name, beside, n=1, cutoff=0.75)
     return f"; did you mean {path.with_name(near[0])}?" if near else ""
 
 

@@ -26,18 +26,21 @@ def test_one_warning_names_every_tool_that_still_runs() -> None:
         [mock("search", "x"), mock("refund", "x"), mock("declared")],
         [called("book"), never("refund"), never("wipe"), never("wipe")],
         {"delete_file"},
+        trajectory(call("refund"), tools=("search", "wipe", "declared")),
     )
     assert warning.startswith(
         "nothing intercepts `search` (mocked), `refund` (mocked and forbidden), `wipe` (forbidden):"
     )
-    assert "at record and at every replay" in warning
+    assert "at every replay too" in warning
     assert warning.count("wipe") == 1 and "declared" not in warning.partition(":")[0]
 
 
 def test_no_warning_where_all_is_intercepted_or_nothing_is_controlled() -> None:
     mocks, guards = [mock("search", "x")], [never("wipe")]
-    assert interception_warnings(mocks, guards, {"search", "wipe"}) == ()
-    assert interception_warnings([mock("declared")], [called("book")], ()) == ()
+    seen = trajectory(text="hi", tools=("search", "wipe", "declared", "book"))
+    assert interception_warnings(mocks, guards, {"search", "wipe"}, seen) == ()
+    assert interception_warnings([mock("declared")], [called("book")], (), seen) == ()
+    assert interception_warnings(mocks, guards, (), Trajectory(())) == ()
 
 
 def test_a_guard_on_a_tool_that_was_never_offered_is_named_with_the_nearest() -> None:

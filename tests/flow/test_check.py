@@ -150,11 +150,11 @@ def test_a_guard_proves_nothing_beside_an_answer_that_cannot_be_read(tmp_path: P
     found = checked(tmp_path, steps, (offer, UNREADABLE, REPLIED), phase="record")
     assert (found.judgement.verdict, found.judgement.exit_code) == (Verdict.ERROR, 2)
     assert [type(result.outcome) for result in found.results] == [Passed, Unjudged, Passed]
-    assert found.warnings == (
-        'turn 2 holds an answer that flowproof cannot read: status 200: {"choices":[]}',
-    )
+    told = 'turn 2 holds an answer that flowproof cannot read: status 200: {"choices":[]}'
+    assert told in found.warnings
     found = checked(tmp_path, steps, (offer, REPLIED), phase="record")
-    assert (found.judgement.verdict, found.warnings) == (Verdict.PASS, ())
+    assert found.judgement.verdict is Verdict.PASS
+    assert not any("cannot read" in warning for warning in found.warnings)
 
 
 def test_a_guard_on_an_argument_that_a_tool_does_not_take(tmp_path: Path) -> None:
@@ -162,10 +162,11 @@ def test_a_guard_on_an_argument_that_a_tool_does_not_take(tmp_path: Path) -> Non
     tool = {"type": "function", "function": {"name": "wipe", "parameters": schema}}
     said = turn(asking("go", tools=[tool]), saying("Hello"))
     wrong = "assert_no_tool_call: wipe where emial equals x\nassert: reply contains Hello"
-    [told] = checked(tmp_path, wrong, (said,)).warnings
+    [runs, told] = checked(tmp_path, wrong, (said,)).warnings
+    assert "nothing intercepts `wipe` (forbidden)" in runs
     assert "`wipe` takes no `emial` (did you mean `email`?), so this guard could not fail" in told
     found = checked(tmp_path, wrong, (said,), demanding=True)
     assert [type(result.outcome) for result in found.results] == [Unjudged, Passed]
     assert "name an argument that the tool has" in str(found.results[0].outcome)
     right = wrong.replace("emial", "email")
-    assert checked(tmp_path, right, (said,), demanding=True).warnings == ()
+    assert checked(tmp_path, right, (said,), demanding=True).warnings == (runs,)

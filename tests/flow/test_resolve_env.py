@@ -225,11 +225,6 @@ def test_a_working_folder_that_the_system_refuses(tmp_path: Path, cwd: str) -> N
             "nothing enforces it here",
             id="egress that nothing bounds",
         ),
-        pytest.param(
-            ("steps:", "tools: [{name: look, result: 1}]\nsteps:"),
-            "nothing intercepts `look` (mocked)",
-            id="a mocked tool that still runs",
-        ),
     ],
 )
 def test_warnings(tmp_path: Path, change: tuple[str, str], warning: str) -> None:
