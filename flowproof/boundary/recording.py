@@ -89,7 +89,7 @@ class Recording:
     def finish(self, *, keep_retries: bool) -> Recorded:
         """Turn the exchanges into turns. A transient failure is dropped if an equal request
         later succeeded; one that nobody retried is a turn, or a problem where no complete
-        answer exists. `keep_retries` keeps every complete answer that a client was told."""
+        answer exists. `keep_retries` keeps every complete answer."""
         turns: list[Turn] = []
         problems: list[str] = []
         dropped = 0
@@ -109,7 +109,7 @@ class Recording:
 
     def _retried(self, failed: Exchange, *, keep_retries: bool) -> bool:
         """Whether a failure is left out because an equal request succeeded after it."""
-        if keep_retries and failed.response is not None and not failed.left:
+        if keep_retries and failed.response is not None:
             return False
         return any(
             later.succeeded

@@ -129,7 +129,9 @@ class RecordingProxy:
         if not (assembled.complete or assembled.failed):
             exchange.failure = "the stream ended before the answer was complete"
             return
-        exchange.unread = relay.unread
+        said = write(assembled.body).encode()
+        repeats = "the stream repeats, in pieces, the key that it was sent"
+        exchange.unread = relay.unread or (repeats if answer.clean(said) != said else None)
         exchange.broken = assembled.failed
         exchange.left = relay.left()
         keep = assembled.failed or not assembled.lossless
@@ -168,14 +170,9 @@ class _Relay:
         return f"the stream holds what is no JSON: {visible(found[:_SHOWN])}"
 
     def left(self) -> bool:
-        """Whether the client had gone before it was told a complete answer; one that closes the
-        connection at the end of an answer has not."""
-        if self._told is None:
-            return False
-        told = self._call.dialect.assembler(self._call.asked)
-        for frame in self.frames[: self._told]:
-            told.feed(frame)
-        return not told.result().complete
+        """Whether the client had gone before it was told anything. One that stops reading a
+        stream, at its end or before, was answered: it does not ask again by itself."""
+        return self._told == 0
 
 
 def _plain_response(answer: UpstreamReply, data: bytes) -> Response:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
-from flowproof.model.flow_spec import Assertion, AssertNoToolCall, Matcher, Mock
+from flowproof.model.flow_spec import Assertion, AssertNoToolCall, AssertToolCall, Matcher, Mock
 
 if TYPE_CHECKING:
     from flowproof.model.trajectory import Trajectory
@@ -28,7 +28,7 @@ def interception_warnings(
     """
     known = _known(trajectory)
     mocked = {mock.tool: None for mock in mocks if mock.results}
-    forbidden = {item.tool: None for item in assertions if isinstance(item, AssertNoToolCall)}
+    forbidden = {item.tool: None for item in assertions if _is_guard(item)}
     tools = [t for t in mocked | forbidden if t in known and t not in intercepted]
     if not tools:
         return ()
@@ -45,7 +45,7 @@ def interception_warnings(
 class VacuousGuard:
     """A guard that passes whatever the agent does, why, and what to do if that is meant."""
 
-    guard: AssertNoToolCall
+    guard: AssertNoToolCall | AssertToolCall
     reason: str
     remedy: str
 
@@ -63,7 +63,7 @@ def vacuous_guards(
     known = _known(trajectory) | set(declared)
     found: list[VacuousGuard] = []
     for guard in assertions:
-        if not isinstance(guard, AssertNoToolCall):
+        if not _is_guard(guard):
             continue
         if guard.tool not in known:
             reason = unknown_tool(guard.tool, trajectory)
@@ -73,7 +73,14 @@ def vacuous_guards(
     return tuple(found)
 
 
-def _unknown_argument(guard: AssertNoToolCall, trajectory: Trajectory) -> str:
+def _is_guard(item: Assertion) -> TypeGuard[AssertNoToolCall | AssertToolCall]:
+    """Whether an assertion forbids, and so holds where nothing was called."""
+    if isinstance(item, AssertToolCall):
+        return item.times is not None and item.times.minimum == 0
+    return isinstance(item, AssertNoToolCall)
+
+
+def _unknown_argument(guard: AssertNoToolCall | AssertToolCall, trajectory: Trajectory) -> str:
     """That a tool takes no argument of a name, and which one may have been meant; else empty."""
     names = next((one.names for one in trajectory.parameters if one.tool == guard.tool), None)
     if names is None or not guard.clauses:

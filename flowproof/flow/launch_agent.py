@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from flowproof.drivers.arguments import split_command
 from flowproof.drivers.interface import Driver, Launch
@@ -40,3 +41,12 @@ def _argv(agent: Agent, prepared: Prepared, known: Mapping[str, str]) -> tuple[s
     if agent.shell:
         return tuple(resolve(word, lambda name: f"${{{name}}}") for word in filled)
     return tuple(map(prepared.resolve, filled))
+
+
+def without_keys(ended: AgentExit, remove: Callable[[str], str]) -> AgentExit:
+    """What the agent printed, with real keys removed: it has none, but an upstream may tell it."""
+    return replace(
+        ended,
+        stdout=replace(ended.stdout, text=remove(ended.stdout.text)),
+        stderr=replace(ended.stderr, text=remove(ended.stderr.text)),
+    )

@@ -9,10 +9,11 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from flowproof.flow.agent_environment import key_remover
 from flowproof.flow.boundary import Lanes, ModelBoundary
 from flowproof.flow.compile import compile_flow
 from flowproof.flow.job import FlowJob, World
-from flowproof.flow.launch_agent import launch_agent
+from flowproof.flow.launch_agent import launch_agent, without_keys
 from flowproof.flow.read_trace import read_trace
 from flowproof.flow.resolve_env import Prepared, resolve_env
 from flowproof.flow.settings import limits_from
@@ -133,7 +134,8 @@ class _Tasks:
         prepared = _value(context, "resolve_env", Prepared)
         agent, driver = self._job.spec.agent, self._world.driver
         boundary.begin()
-        return await launch_agent(agent, prepared, boundary.handles, driver)
+        ended = await launch_agent(agent, prepared, boundary.handles, driver)
+        return without_keys(ended, key_remover(self._world.environ))
 
     async def _collect_lanes(self, context: TaskContext) -> Lanes:
         boundary = _boundary(context)

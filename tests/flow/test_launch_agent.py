@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
 from flowproof.drivers.interface import Launch
-from flowproof.flow.agent_environment import Handles
-from flowproof.flow.launch_agent import launch_agent
+from flowproof.flow.agent_environment import PLACEHOLDER_KEY, Handles, key_remover
+from flowproof.flow.launch_agent import launch_agent, without_keys
 from flowproof.flow.resolve_env import resolve_env
-from flowproof.model.agent_exit import AgentExit
+from flowproof.model.agent_exit import AgentExit, Captured
 from tests.flow.support import SPEC, Agent, ended, job
 
 PLACES = Handles("http://127.0.0.1:4646/v1", {})
@@ -91,3 +92,10 @@ def test_the_rest(tmp_path: Path) -> None:
     assert (launch.cwd, launch.timeout) == (str(tmp_path), 300.0)
     assert launch.env["FLOWPROOF_PROMPT"] == "Say hello"
     assert launch.env["OPENAI_BASE_URL"] == PLACES.proxy_url
+
+
+def test_what_an_agent_printed_holds_no_key() -> None:
+    printed = replace(ended(), stdout=Captured("it said sk-4711-real", 20))
+    remove = key_remover({"FLOWPROOF_AGENT_KEY": "sk-4711-real"})
+    assert without_keys(printed, remove).stdout.text == f"it said {PLACEHOLDER_KEY}"
+    assert without_keys(printed, key_remover({})) == printed

@@ -29,7 +29,7 @@ def recorded(*results: str, repeat_last: bool = True) -> RecordedMock:
 
 SAME = [
     pytest.param(
-        ["{name: a, result: {x: 1, y: [2]}}"], {"a": recorded('{"y":[2],"x":1}')}, id="key order"
+        ["{name: a, result: {x: 1, y: [2]}}"], {"a": recorded('{"x":1,"y":[2]}')}, id="an object"
     ),
     pytest.param(["{name: a, result: text}"], {"a": recorded('"text"')}, id="a text"),
     pytest.param(
@@ -71,6 +71,12 @@ STALE = [
     ),
     pytest.param(
         ["{name: a, result: [1, 2]}"], {"a": recorded("[2,1]")}, ["`a`: its result"], id="order"
+    ),
+    pytest.param(
+        ["{name: a, result: {x: 1, y: 2}}"],
+        {"a": recorded('{"y":2,"x":1}')},
+        ["`a`: its result"],
+        id="the text that is sent",
     ),
     pytest.param(
         ["{name: a, results: [1], repeat_last: true}"],
