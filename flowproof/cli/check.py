@@ -21,7 +21,7 @@ def command(paths: tuple[Path, ...], output: Output) -> int:
     from flowproof.spec.flow import load_flow
     from flowproof.spec.suite import load_suite
     from flowproof.suite.discover import discover, nearest_suite
-    from flowproof.suite.project import ordered
+    from flowproof.suite.project import ordered, require_version
 
     here = Path.cwd()
     specs = discover(paths)
@@ -32,7 +32,11 @@ def command(paths: tuple[Path, ...], output: Output) -> int:
     later: list[str] = []
     for suite in suites:
         try:
-            ordered(specs, load_suite(suite, shown=relative(suite, here)))
+            shown = relative(suite, here)
+            loaded = load_suite(suite, shown=shown)
+            require_version(loaded, shown)
+            ordered(specs, loaded)
+            later += [f"{one.position}: `{one.feature}`" for one in loaded.unsupported]
         except SpecError as error:
             problems += error.problems
     for spec in specs:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from flowproof.errors import FlowproofError, NotBuiltYet, UsageError
+from flowproof.files import shortened
 from flowproof.flow.job import FlowJob, relative
 from flowproof.model.flow_spec import FlowSpec, SuiteSpec
 from flowproof.model.phase import Phase
 from flowproof.spec.flow import load_flow
-from flowproof.suite.discover import nearest_suite
+from flowproof.suite.discover import SUFFIX, nearest_suite
 from flowproof.trace.file import find_trace, trace_path
 from flowproof.version import __version__
 
@@ -67,14 +68,11 @@ class Project:
     def _load_suite(self, path: Path) -> SuiteSpec:
         from flowproof.spec.suite import load_suite
 
-        suite = load_suite(path, shown=relative(path, self.here))
+        shown = relative(path, self.here)
+        suite = load_suite(path, shown=shown)
+        require_version(suite, shown)
         if suite.unsupported:
             raise NotBuiltYet([(str(one.position), one.feature) for one in suite.unsupported])
-        if suite.min_version and _numbers(suite.min_version) > _numbers(__version__):
-            raise UsageError(
-                f"{relative(path, self.here)}: this suite needs flowproof {suite.min_version} or "
-                f"newer, and this is {__version__}"
-            )
         return suite
 
     def job(self, spec_path: Path) -> FlowJob:
@@ -115,15 +113,30 @@ def _in_suite(spec: FlowSpec, suite: SuiteSpec) -> FlowSpec:
 def ordered(specs: Sequence[Path], suite: SuiteSpec | None) -> tuple[Path, ...]:
     """The flows that the suite's `order` names first, in that order, then the rest as given.
 
-    :raises UsageError: if it names a file that is not there.
+    :raises UsageError: if it names a file that is not there, or is no flow.
     """
     if suite is None:
         return tuple(specs)
+    if others := [path for path in suite.order if not path.endswith(SUFFIX)]:
+        other = shortened(others[0])
+        raise UsageError(f"suite {suite.name}: `order` names what is no flow: {other}")
     if missing := [path for path in suite.order if not Path(suite.folder, path).exists()]:
         raise UsageError(f"suite {suite.name}: `order` names what is not there: {missing[0]}")
     # By where they are and not by how they are spelt: a folder may be a symbolic link.
     place = {Path(suite.folder, path).resolve(): at for at, path in enumerate(suite.order)}
     return tuple(sorted(specs, key=lambda spec: place.get(spec.resolve(), len(place))))
+
+
+def require_version(suite: SuiteSpec, shown: str) -> None:
+    """Check that this flowproof is new enough; `shown` names the suite's file.
+
+    :raises UsageError: if the suite needs a newer one.
+    """
+    if suite.min_version and _numbers(suite.min_version) > _numbers(__version__):
+        raise UsageError(
+            f"{shown}: this suite needs flowproof {suite.min_version} or newer, and this is "
+            f"{__version__}"
+        )
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -177,3 +177,23 @@ def test_a_reader_that_was_never_there_changes_no_exit_code(
     assert process.returncode == code
     assert b"Traceback" not in said
     assert b"Broken" not in said
+
+
+@pytest.mark.parametrize(
+    ("suite", "code", "said"),
+    [
+        pytest.param("min_version: '99'\n", 2, "needs flowproof 99", id="too old"),
+        pytest.param("order: [agent.py]\n", 2, "no flow: agent.py", id="no flow"),
+        pytest.param("before_all: ./seed\n", 0, "cannot run it", id="not built"),
+        pytest.param("strict: true\n", 0, "no problems", id="fine"),
+    ],
+)
+def test_check_reads_the_suite_as_a_run_does(
+    shell: Shell, suite: str, code: int, said: str
+) -> None:
+    shell.write("a.flow.yaml")
+    shell.write("agent.py", "")
+    shell.write("suite.yaml", suite)
+    told = shell("check", ".")
+    assert told.code == code
+    assert said in told.err

@@ -164,7 +164,7 @@ def test_a_path_of_5000_letters(shell: Shell, command: str) -> None:
 
 
 def test_an_order_of_5000_letters(shell: Shell) -> None:
-    shell.write("suite.yaml", f"name: s\norder: [{'x' * 5000}]\n")
+    shell.write("suite.yaml", f"name: s\norder: [{'x' * 5000}.flow.yaml]\n")
     shell.write("a.flow.yaml")
     for arguments in (["suite", "run"], ["check", "."]):
         told = shell(*arguments)
