@@ -137,12 +137,6 @@ class StaleTrace(FlowproofError):
     exit_code = ExitCode.AUTHOR_ERROR
 
 
-class CredentialsRefused(FlowproofError):
-    """The upstream did not accept the key that flowproof sent."""
-
-    exit_code = ExitCode.AUTHOR_ERROR
-
-
 class WorldError(FlowproofError):
     """Something outside the author's hands kept the flow from being judged."""
 

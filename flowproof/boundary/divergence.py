@@ -130,14 +130,7 @@ def _distance(dialect: Dialect, recorded: JsonValue, pinned: JsonValue) -> int:
     parts = sum(
         not _same_part(old, new) for _, old, new in _paired_parts(dialect, recorded, pinned)
     )
-    messages = sum(
-        not (isinstance(old, Missing) or isinstance(new, Missing)) and not same(old, new)
-        for old, new in zip_longest(
-            dialect.message_list(recorded), dialect.message_list(pinned), fillvalue=MISSING
-        )
-    )
-    lengths = abs(len(dialect.message_list(recorded)) - len(dialect.message_list(pinned)))
-    return 3 * parts + messages + lengths
+    return 3 * parts + _changed_messages(dialect, recorded, pinned)
 
 
 def _paired_parts(
@@ -179,6 +172,7 @@ def _difference(
 
 
 def _changed_messages(dialect: Dialect, recorded: JsonValue, pinned: JsonValue) -> int:
+    """How many messages differ, those that only one side has included."""
     pairs = zip_longest(
         dialect.message_list(recorded), dialect.message_list(pinned), fillvalue=MISSING
     )

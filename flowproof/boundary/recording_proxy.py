@@ -35,7 +35,7 @@ class RecordingProxy:
         self._intake = intake
         self._recording = recording
         self._upstream = upstream
-        # Mutable: the first request that no recording can hold.
+        # Mutable: how many requests no recording can hold, and the first of them.
         self.refused = 0
         self.rejected: Divergence | None = None
         # Mutable: replaced each time a request has ended, so that `settled` looks again.
@@ -120,6 +120,7 @@ class RecordingProxy:
             exchange.failure = f"the stream broke off: {error}"
             await reply.cut()
             return
+        # Before the rest: of a stream that ends early it is half a frame, and no JSON for that.
         exchange.unread = relay.unread
         if rest := splitter.rest():
             # Some servers leave out the blank line after the last frame.
@@ -130,10 +131,11 @@ class RecordingProxy:
             exchange.failure = "the stream ended before the answer was complete"
             return
         said = write(assembled.body).encode()
-        repeats = "the stream repeats, in pieces, the key that it was sent"
-        exchange.unread = relay.unread or (repeats if answer.clean(said) != said else None)
+        exchange.unread = relay.unread
+        if exchange.unread is None and answer.clean(said) != said:
+            exchange.unread = "the stream repeats, in pieces, the key that it was sent"
         exchange.broken = assembled.failed
-        exchange.left = relay.left()
+        exchange.left = relay.left
         keep = assembled.failed or not assembled.lossless
         exchange.response = Response(
             status=answer.status,
@@ -146,17 +148,18 @@ class _Relay:
     """The frames of one stream: put together, kept, and passed on to the agent."""
 
     def __init__(self, call: ModelCall, reply: Reply) -> None:
-        self._call = call
         self._reply = reply
         self.assembler = call.dialect.assembler(call.asked)
-        # Mutable: what came, and how many frames were sent to a client that was still there.
+        # Mutable: what came, and whether the client had gone before it was told anything. One
+        # that stops reading later, at the end or before, was answered: it does not ask again
+        # by itself.
         self.frames: list[bytes] = []
-        self._told: int | None = None
+        self.left = False
 
     async def take(self, frame: bytes) -> None:
         """The next frame."""
-        if self._told is None and self._reply.left():
-            self._told = len(self.frames)
+        if not self.frames:
+            self.left = self._reply.left()
         self.frames.append(frame)
         if self.assembler.feed(frame):
             await self._reply.chunk(frame)
@@ -168,11 +171,6 @@ class _Relay:
         if found is None:
             return None
         return f"the stream holds what is no JSON: {visible(found[:_SHOWN])}"
-
-    def left(self) -> bool:
-        """Whether the client had gone before it was told anything. One that stops reading a
-        stream, at its end or before, was answered: it does not ask again by itself."""
-        return self._told == 0
 
 
 def _plain_response(answer: UpstreamReply, data: bytes) -> Response:

@@ -101,13 +101,10 @@ def _unknown_argument(guard: AssertNoToolCall | AssertToolCall, trajectory: Traj
     return ""
 
 
-def guard_warnings(
-    assertions: Sequence[Assertion], trajectory: Trajectory, declared: Collection[str] = ()
-) -> tuple[str, ...]:
+def guard_warnings(vacuous: Sequence[VacuousGuard]) -> tuple[str, ...]:
     """One warning for each guard that could not fail."""
     return tuple(
-        f"{found.guard.position}: {found.reason}, so this guard could not fail"
-        for found in vacuous_guards(assertions, trajectory, declared)
+        f"{found.guard.position}: {found.reason}, so this guard could not fail" for found in vacuous
     )
 
 

@@ -56,7 +56,6 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
     trajectory = trajectory_of(lanes.turns)
     evidence = Evidence(trajectory, strict=job.spec.strict, line=job.spec.position.line)
     results = check_all(prepared.assertions, evidence)
-    declared = [mock.tool for mock in job.spec.mocks]
     answered = any(turn.answers for turn in trajectory.turns)
     if (
         lanes.divergence is not None
@@ -64,6 +63,7 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
         or not (answered or job.spec.agent.keep_retries)
     ):
         results = tuple(_as_far_as_it_went(prepared.assertions, results))
+    declared = [mock.tool for mock in job.spec.mocks]
     vacuous = vacuous_guards(prepared.assertions, trajectory, declared)
     if job.strict:
         results = tuple(_unproven(prepared.assertions, results, vacuous))
@@ -79,7 +79,7 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
     )
     warnings = (
         *interception_warnings(job.spec.mocks, prepared.assertions, (), trajectory),
-        *guard_warnings(prepared.assertions, trajectory, declared),
+        *guard_warnings(vacuous),
         *mock_warnings(job.spec.mocks, trajectory),
         *_task_warnings(prepared, trajectory),
         *_refusals(job, lanes, trajectory),

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
+from flowproof.checks.warnings import guard_warnings as warnings_of
 from flowproof.checks.warnings import (
-    guard_warnings,
     interception_warnings,
     mock_warnings,
     vacuous_guards,
 )
-from flowproof.model.flow_spec import AssertNoToolCall, Matcher, Mock, Times
+from flowproof.model.flow_spec import Assertion, AssertNoToolCall, Matcher, Mock, Times
 from flowproof.model.trajectory import ToolCall, ToolParameters, Trajectory
 from tests.checks.builders import AT, call, called, clause, equals, never, trajectory
+
+
+def guard_warnings(
+    assertions: Sequence[Assertion], trajectory: Trajectory, declared: Sequence[str] = ()
+) -> tuple[str, ...]:
+    return warnings_of(vacuous_guards(assertions, trajectory, declared))
 
 
 def mock(tool: str, *results: str) -> Mock:
