@@ -70,15 +70,27 @@ def diagnose(
     left = [candidate for candidate in candidates if not candidate.consumed]
     if not left:
         return _extra(request, len(candidates))
-    same_operation = [candidate for candidate in left if candidate.operation == operation]
-    if not same_operation:
-        return _other_operation(operation, left[0], request)
     dialect = dialects[operation.dialect]
+    comparable = [c for c in left if c.operation == operation] or [
+        c for c in left if _differs_in_model(dialect, c.operation, operation)
+    ]
+    if not comparable:
+        return _other_operation(operation, left[0], request)
     nearest = min(
-        same_operation[:_NEAREST_OF],
+        comparable[:_NEAREST_OF],
         key=lambda candidate: _distance(dialect, candidate.request, pinned),
     )
-    return _difference(dialect, nearest, pinned, request)
+    return _difference(dialect, nearest, operation, pinned, request)
+
+
+def _differs_in_model(dialect: Dialect, recorded: Operation, operation: Operation) -> bool:
+    """Whether two paths are the same but for the model that they name."""
+    if recorded.dialect != operation.dialect:
+        return False
+    old, new = dialect.model_of(recorded), dialect.model_of(operation)
+    if old is None or new is None:
+        return False
+    return recorded.path.replace(old, "", 1) == operation.path.replace(new, "", 1)
 
 
 def _repeated(
@@ -147,7 +159,7 @@ def _same_part(old: EnvelopePart | None, new: EnvelopePart | None) -> bool:
 
 
 def _difference(
-    dialect: Dialect, nearest: Candidate, pinned: JsonValue, request: int
+    dialect: Dialect, nearest: Candidate, operation: Operation, pinned: JsonValue, request: int
 ) -> Divergence:
     recorded = nearest.request
     parts = [
@@ -156,6 +168,11 @@ def _difference(
         if not _same_part(old, new)
     ]
     messages = _changed_messages(dialect, recorded, pinned)
+    if nearest.operation != operation:
+        models = dialect.model_of(nearest.operation), dialect.model_of(operation)
+        also = [*(path for _, path, _, _ in parts), *([dialect.messages_path] * bool(messages))]
+        change = Change("the request path", *models)
+        return _explained("model", change, nearest, request, list(dict.fromkeys(also)))
     if not parts:
         change = first_change("$", recorded, pinned)
         also = [] if messages < 2 else [f"{messages - 1} more messages"]
@@ -166,8 +183,8 @@ def _difference(
         root, MISSING if old is None else old.value, MISSING if new is None else new.value
     )
     also = list(dict.fromkeys(path for _, path, _, _ in parts if path != root))
-    if messages and "$.messages" not in (root, *also):
-        also.append("$.messages")
+    if messages and dialect.messages_path not in (root, *also):
+        also.append(dialect.messages_path)
     return _explained(dialect.part_kind(name, change.path), change, nearest, request, also)
 
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from flowproof.boundary.http1 import Reply, Request
 from flowproof.boundary.mocks import MockResults, ResultsExhausted
 from flowproof.boundary.traffic import UnservedRequests
-from flowproof.dialects.interface import Asked, Dialect
-from flowproof.dialects.registry import by_name, find
+from flowproof.dialects.interface import Asked, Dialect, Target
+from flowproof.dialects.registry import find, resembling
 from flowproof.model.jsonvalue import MAX_DEPTH, JsonError, JsonObject, deeper_than, parse, write
-from flowproof.model.turn import Operation
+from flowproof.model.trajectory import ToolCall
+from flowproof.model.turn import Operation, Response
 
 REFUSAL_CODE = "flowproof_divergence"
 NO_RETRY = ("x-should-retry", "false")
@@ -27,6 +28,7 @@ class ModelCall:
 
     dialect: Dialect
     operation: Operation
+    target: Target
     asked: Asked
     request: JsonObject
     mocked: tuple[str, ...]
@@ -51,19 +53,29 @@ class Unreadable:
     status: int = 400
 
 
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """A request that no dialect serves, refused in the shape of the one that it looks like."""
+
+    dialect: Dialect
+    message: str
+    status: int = 404
+
+
 class Intake:
     """Reads the model calls of one flow."""
 
     def __init__(self, mocks: MockResults) -> None:
         self._mocks = mocks
         self.unserved = UnservedRequests()
+        # Mutable: the tool calls of all answers by id, kept only where a tool is mocked.
+        self._calls: dict[str, ToolCall] = {}
 
-    def read(self, request: Request) -> ModelCall | Unreadable | None:
-        """The model call that a request is; None where no dialect serves its path."""
+    def read(self, request: Request) -> ModelCall | Unreadable | Unserved:
+        """What a request asks for."""
         found = find(request.method, request.path)
         if found is None:
-            self.unserved.note(request.method, request.path)
-            return None
+            return self._unserved(request)
         dialect, operation = found
         if (fault := request.fault) is not None:
             return Unreadable(dialect, fault.kind, fault.message, fault.status)
@@ -73,14 +85,31 @@ class Intake:
             return Unreadable(dialect, "request body", f"the request body is not JSON: {error}")
         if not isinstance(body, dict):
             return Unreadable(dialect, "request body", "the request body is not a JSON object")
-        asked = dialect.asked(body)
+        target = Target(request.path, request.query)
+        asked = dialect.asked(body, target)
         if not self._mocks:
-            return ModelCall(dialect, operation, asked, asked.pinned, ())
+            return ModelCall(dialect, operation, target, asked, asked.pinned, ())
         try:
-            pinned, mocked = dialect.substitute(asked.pinned, self._mocks)
+            pinned, mocked = dialect.substitute(asked.pinned, self._mocks, self._calls)
         except ResultsExhausted as error:
             return Unreadable(dialect, "mock results", str(error))
-        return ModelCall(dialect, operation, asked, pinned, mocked)
+        return ModelCall(dialect, operation, target, asked, pinned, mocked)
+
+    def _unserved(self, request: Request) -> Unserved:
+        upgrade = any(name == "upgrade" for name, _ in request.headers)
+        if upgrade and (served := find("POST", request.path)) is not None:
+            # Clients that would rather use a WebSocket fall back to a request of their own.
+            message = f"flowproof serves {request.path} over HTTP/1.1, not over a WebSocket"
+            return Unserved(served[0], message, 426)
+        self.unserved.note(request.method, request.path)
+        message = f"flowproof serves no model API at {request.method} {request.path}"
+        return Unserved(resembling(request.path, request.headers), message)
+
+    def learn(self, dialect: Dialect, response: Response) -> None:
+        """Remember the calls of an answer, to which a later request may bring only results."""
+        if self._mocks:
+            for message in dialect.answer(response.body).messages:
+                self._calls |= {call.id: call for call in message.tool_calls if call.id}
 
 
 async def refuse(dialect: Dialect, reply: Reply, message: str, status: int = 400) -> None:
@@ -90,8 +119,7 @@ async def refuse(dialect: Dialect, reply: Reply, message: str, status: int = 400
     await reply.send(status, [_JSON, NO_RETRY], write(body).encode())
 
 
-async def refuse_unserved(reply: Reply, request: Request) -> None:
+async def refuse_unserved(reply: Reply, unserved: Unserved) -> None:
     """Answer a request that no dialect serves."""
-    message = f"flowproof serves no model API at {request.method} {request.path}"
-    body = by_name("openai.chat").error(404, message, "flowproof_unserved")
-    await reply.send(404, [_JSON, NO_RETRY], write(body).encode())
+    body = unserved.dialect.error(unserved.status, unserved.message, "flowproof_unserved")
+    await reply.send(unserved.status, [_JSON, NO_RETRY], write(body).encode())

@@ -12,13 +12,14 @@ from flowproof.boundary.model_proxy import (
     Intake,
     ModelCall,
     Unreadable,
+    Unserved,
     refuse,
     refuse_unserved,
 )
 from flowproof.boundary.recording import Exchange, Recording
 from flowproof.boundary.upstream import NoAnswer, Upstream, UpstreamReply
 from flowproof.dialects.interface import Dialect
-from flowproof.dialects.sse import FrameError, FrameSplitter
+from flowproof.dialects.sse import FrameError
 from flowproof.model.jsonvalue import JsonError, parse, write
 from flowproof.model.outcome import Divergence
 from flowproof.model.rawtext import from_bytes
@@ -58,8 +59,8 @@ class RecordingProxy:
     async def handle(self, request: Request, reply: Reply) -> None:
         """Forward one request and relay its answer as it arrives."""
         call = self._intake.read(request)
-        if call is None:
-            await refuse_unserved(reply, request)
+        if isinstance(call, Unserved):
+            await refuse_unserved(reply, call)
             return
         if isinstance(call, ModelCall):
             call = call.too_deep() or call
@@ -72,13 +73,23 @@ class RecordingProxy:
             call.operation, call.request, call.mocked, call.asked.stream
         )
         body = write(call.dialect.forwarded(call.request, call.asked)).encode()
-        provider, path = call.dialect.provider, call.operation.path
+        target = call.dialect.destination(call.operation, call.asked, call.target)
+        framing = call.dialect.framing(call.asked)
         try:
-            async with self._upstream.post(provider, path, request, body) as answer:
-                if call.asked.stream and answer.status < 300 and answer.is_event_stream:
+            async with self._upstream.send(
+                call.dialect.provider, request.method, target, request.headers, body
+            ) as answer:
+                if answer.status >= 300 or answer.media_type not in framing.media_types:
+                    await self._relay_body(exchange, answer, reply)
+                elif call.asked.stream:
                     await self._relay_stream(call, exchange, answer, reply)
                 else:
+                    exchange.unread = (
+                        "the upstream answered with a stream of events, and none was asked for"
+                    )
                     await self._relay_body(exchange, answer, reply)
+            if exchange.response is not None:
+                self._intake.learn(call.dialect, exchange.response)
         except NoAnswer as error:
             exchange.failure = str(error)
             await _bad_gateway(call.dialect, reply, str(error))
@@ -95,10 +106,6 @@ class RecordingProxy:
     async def _relay_body(self, exchange: Exchange, answer: UpstreamReply, reply: Reply) -> None:
         data = await answer.body()
         exchange.left = left = reply.left()
-        if answer.is_event_stream and answer.status < 300:
-            exchange.unread = (
-                "the upstream answered with a stream of events, and none was asked for"
-            )
         try:
             exchange.response = _plain_response(answer, data)
         except JsonError as error:
@@ -109,7 +116,8 @@ class RecordingProxy:
     async def _relay_stream(
         self, call: ModelCall, exchange: Exchange, answer: UpstreamReply, reply: Reply
     ) -> None:
-        splitter, relay = FrameSplitter(), _Relay(call, reply)
+        splitter = call.dialect.framing(call.asked).splitter()
+        relay = _Relay(call, reply)
         await reply.start(answer.status, answer.headers)
         try:
             async for chunk in answer.chunks():

@@ -14,6 +14,7 @@ from flowproof.boundary.model_proxy import (
     Intake,
     ModelCall,
     Unreadable,
+    Unserved,
     refuse,
     refuse_unserved,
 )
@@ -37,12 +38,13 @@ class ReplayingProxy:
     async def handle(self, request: Request, reply: Reply) -> None:
         """Answer one request: from the recording, or with a refusal that names the difference."""
         call = self._intake.read(request)
-        if call is None:
-            await refuse_unserved(reply, request)
+        if isinstance(call, Unserved):
+            await refuse_unserved(reply, call)
             return
         if isinstance(call, ModelCall):
             taken = self._cassette.find(call.operation, call.request)
             if taken is not None:
+                self._intake.learn(call.dialect, taken.turn.response)
                 await _serve(call, taken, reply)
                 return
             call = call.too_deep() or call
@@ -66,7 +68,8 @@ async def _serve(call: ModelCall, taken: Taken, reply: Reply) -> None:
             headers.append(NO_RETRY)
         await reply.send(response.status, headers, body)
         return
-    headers = [("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache")]
+    content_type = call.dialect.framing(call.asked).content_type
+    headers = [("content-type", content_type), ("cache-control", "no-cache")]
     await reply.start(response.status, headers)
     for frame in frames:
         await reply.chunk(frame)

@@ -21,8 +21,9 @@ import anyio
 import yarl
 
 from flowproof.boundary.endpoint import Endpoint, Limits
-from flowproof.boundary.http1 import Headers, Request
+from flowproof.boundary.http1 import Headers
 from flowproof.boundary.keys import credentials, placeholder_for
+from flowproof.dialects.interface import Target
 from flowproof.model.rawtext import from_bytes, to_bytes
 
 _KEPT_BACK = frozenset(
@@ -107,17 +108,13 @@ class UpstreamReply:
         return to_bytes(self._without_key(from_bytes(data)))
 
     @property
-    def is_event_stream(self) -> bool:
-        """Whether the body is a stream of server-sent events."""
-        return self._media_type == "text/event-stream"
-
-    @property
     def is_json(self) -> bool:
         """Whether the body says of itself that it is JSON."""
-        return self._media_type == "application/json" or self._media_type.endswith("+json")
+        return self.media_type == "application/json" or self.media_type.endswith("+json")
 
     @property
-    def _media_type(self) -> str:
+    def media_type(self) -> str:
+        """The content type without its parameters, in lower case."""
         return self.content_type.partition(";")[0].strip().lower()
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -155,24 +152,26 @@ class Upstream:
         }
 
     @contextlib.asynccontextmanager
-    async def post(
-        self, provider: str, path: str, request: Request, body: bytes
+    async def send(
+        self, provider: str, method: str, target: Target, sent: Headers, body: bytes
     ) -> AsyncIterator[UpstreamReply]:
-        """Forward one request with another body, and read its answer inside the context.
+        """Send a request to a provider's endpoint, with what may travel of the headers that the
+        agent `sent`, and read its answer inside the context.
 
         :raises NoAnswer: if no answer begins.
         """
         endpoint = self._endpoints[provider]
-        url = f"{endpoint.url}{path}{'?' if request.query else ''}{request.query}"
+        url = f"{endpoint.url}{target.path}{'?' if target.query else ''}{target.query}"
         headers = [
-            *_forwarded(request.headers),
+            *_forwarded(sent),
             *endpoint.headers.items(),
             ("content-length", str(len(body))),
         ]
         async with contextlib.AsyncExitStack() as stack:
             with _translated(self._limits), _Patience(self._limits) as patience:
                 response = await stack.enter_async_context(
-                    self._session.post(
+                    self._session.request(
+                        method,
                         yarl.URL(url, encoded=True),
                         data=_pieces(body, patience),
                         headers=headers,

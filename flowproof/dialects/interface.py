@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from flowproof.model.jsonvalue import JsonObject, JsonValue
-from flowproof.model.trajectory import Message
+from flowproof.model.trajectory import Message, ToolCall
 from flowproof.model.turn import Operation
 
 Substitution: TypeAlias = Callable[[str, str | None, int, str], str | None]
@@ -19,6 +19,14 @@ Substitution: TypeAlias = Callable[[str, str | None, int, str], str | None]
 The occurrence counts from 0; it and the text of the arguments tell calls apart that share an id.
 None leaves the result that the agent sent.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a request goes: its path, and its query without the question mark."""
+
+    path: str
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +67,27 @@ class Said:
     """A request in neutral words, without its messages.
 
     `parameters` has the names of the arguments of each tool whose schema says that there are no
-    others.
+    others. `continues` is the id of the earlier answer whose conversation the server is asked to
+    go on with, where the request does not repeat that conversation itself.
     """
 
     model: str | None
     system: str
     tools: tuple[str, ...]
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    continues: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response in neutral words: a message per choice, and tokens in and out if told."""
+    """A response in neutral words: a message per choice, and tokens in and out if told.
+
+    `id` is what a later request may name to continue from it.
+    """
 
     messages: tuple[Message, ...]
     tokens: tuple[int, int] | None
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +105,32 @@ class Assembled:
     failed: bool = False
 
 
+class Splitter(Protocol):
+    """Cuts a byte stream into whole frames, wherever the transport cut it."""
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The frames that `chunk` completes, each with its separator.
+
+        :raises FrameError: if a frame is longer than any event of a model API.
+        """
+
+    def rest(self) -> bytes:
+        """The bytes after the last whole frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """How the stream of an answer is cut into frames.
+
+    A stream is served as `content_type`; an upstream's answer is one if its media type is among
+    `media_types`.
+    """
+
+    content_type: str
+    media_types: frozenset[str]
+    splitter: Callable[[], Splitter]
+
+
 class Assembler(Protocol):
     """Puts one upstream stream together, frame by frame."""
 
@@ -106,25 +146,39 @@ class Assembler(Protocol):
 
 
 class Dialect(Protocol):
-    """One model API."""
+    """One model API. `messages_path` is the JSON path of the conversation in a pinned body."""
 
     name: str
     provider: str
+    messages_path: str
 
     def operation(self, method: str, path: str) -> Operation | None:
         """The operation that a request path (without query) names, or None: not ours."""
 
-    def asked(self, body: JsonObject) -> Asked:
-        """Split a request body into what is pinned and what is transport."""
+    def model_of(self, operation: Operation) -> str | None:
+        """The model that the path of an operation names, None where the body does."""
+
+    def asked(self, body: JsonObject, target: Target) -> Asked:
+        """Split a request into what is pinned and what is transport."""
 
     def forwarded(self, pinned: JsonObject, asked: Asked) -> JsonObject:
         """The body to send upstream: transport put back, usage always asked for in a stream."""
 
+    def destination(self, operation: Operation, asked: Asked, target: Target) -> Target:
+        """Where below the upstream's base URL a request goes that came for `target`."""
+
+    def framing(self, asked: Asked) -> Framing:
+        """How the stream is cut that a request asks for."""
+
     def substitute(
-        self, pinned: JsonObject, substitution: Substitution
+        self,
+        pinned: JsonObject,
+        substitution: Substitution,
+        earlier: Mapping[str, ToolCall],
     ) -> tuple[JsonObject, tuple[str, ...]]:
         """Replace tool results in a request; also the names of the tools replaced, in order.
 
+        `earlier` has the calls of earlier answers by id, for requests that do not repeat them.
         The body given is not changed; where nothing is replaced it is returned as it is.
         """
 
@@ -144,10 +198,14 @@ class Dialect(Protocol):
         """Who is asked, with which instructions and tools."""
 
     def message_list(self, pinned: JsonValue) -> Sequence[JsonValue]:
-        """The raw messages of a request, in order; empty where there is none."""
+        """What a request says, in order, as values of which `message` makes one message each.
+
+        Instructions come first, wherever the API keeps them. What it holds is compared and
+        counted, so that equal requests have equal lists.
+        """
 
     def message(self, raw: JsonValue, names: dict[str, str]) -> Message:
-        """One raw message in neutral words.
+        """One of these in neutral words.
 
         `names` maps call ids to tool names; a message that calls tools adds to it.
         """

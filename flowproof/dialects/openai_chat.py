@@ -18,19 +18,22 @@ from flowproof.dialects.interface import (
     Assembler,
     Envelope,
     EnvelopePart,
+    Framing,
     Said,
     Substitution,
+    Target,
 )
 from flowproof.dialects.openai_chat_assembly import ChatAssembler
 from flowproof.dialects.parameters import parameter_names
+from flowproof.dialects.sse import EVENT_STREAM
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.rawtext import to_bytes
-from flowproof.model.trajectory import Message
+from flowproof.model.trajectory import Message, ToolCall
 from flowproof.model.turn import Operation
 from flowproof.model.visible import member_path
 
 # A deployment is one plain segment: nothing in a request may climb out of the upstream's path.
-_NAMED = re.compile(r"((?:/deployments/[A-Za-z0-9_][A-Za-z0-9_.:-]*)?/chat/completions)/?\Z")
+_NAMED = re.compile(r"((?:/deployments/([A-Za-z0-9_][A-Za-z0-9_.:-]*))?/chat/completions)/?\Z")
 _TRANSPORT = ("stream", "stream_options")
 _ERROR_TYPES = {
     401: "authentication_error",
@@ -45,6 +48,7 @@ class OpenAIChat:
 
     name = "openai.chat"
     provider = "openai"
+    messages_path = "$.messages"
 
     def operation(self, method: str, path: str) -> Operation | None:
         """`/chat/completions` under any prefix; an Azure deployment before it is kept, since it
@@ -52,7 +56,12 @@ class OpenAIChat:
         named = _NAMED.search(path)
         return Operation(self.name, named[1]) if named and method.upper() == "POST" else None
 
-    def asked(self, body: JsonObject) -> Asked:
+    def model_of(self, operation: Operation) -> str | None:
+        """The deployment in the path of an Azure request."""
+        named = _NAMED.fullmatch(operation.path)
+        return named[2] if named else None
+
+    def asked(self, body: JsonObject, target: Target) -> Asked:
         """Split a request body: `stream` and `stream_options` are transport."""
         options = body.get("stream_options")
         usage = options.get("include_usage") if isinstance(options, dict) else None
@@ -76,8 +85,19 @@ class OpenAIChat:
             body["stream_options"] = (options or {}) | {"include_usage": True}
         return body | {"stream": True}
 
+    def destination(self, operation: Operation, asked: Asked, target: Target) -> Target:
+        """The operation's own path: the upstream's base URL holds the version."""
+        return Target(operation.path, target.query)
+
+    def framing(self, asked: Asked) -> Framing:
+        """Server-sent events."""
+        return EVENT_STREAM
+
     def substitute(
-        self, pinned: JsonObject, substitution: Substitution
+        self,
+        pinned: JsonObject,
+        substitution: Substitution,
+        earlier: Mapping[str, ToolCall],
     ) -> tuple[JsonObject, tuple[str, ...]]:
         """Replace the content of results whose call stands in an earlier message."""
         raws = self.message_list(pinned)

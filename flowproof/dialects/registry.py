@@ -1,29 +1,86 @@
-"""Every dialect that flowproof speaks; the boundary looks here for who serves a request."""
+"""Every dialect that flowproof speaks; the boundary looks here for who serves a request.
+
+Each is loaded when it is first needed: most runs need one of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+
 from flowproof.dialects.interface import Dialect
-from flowproof.dialects.openai_chat import OpenAIChat
+from flowproof.dialects.names import SPOKEN
 from flowproof.model.turn import Operation
 
-DIALECTS: tuple[Dialect, ...] = (OpenAIChat(),)
+
+def _openai_chat() -> Dialect:
+    from flowproof.dialects.openai_chat import OpenAIChat
+
+    return OpenAIChat()
 
 
-def find(method: str, path: str) -> tuple[Dialect, Operation] | None:
-    """The dialect that serves a request path (without query), with the operation it names."""
-    for dialect in DIALECTS:
-        operation = dialect.operation(method, path)
-        if operation is not None:
-            return dialect, operation
-    return None
+_LOADERS: Mapping[str, Callable[[], Dialect]] = {
+    "openai.chat": _openai_chat,
+}
+_PARTS = (("/chat/completions", "openai.chat"),)
+"""What a path holds that a dialect serves. Several dialects may be tried for one path, in this
+order; the dialect itself decides."""
 
 
+@cache
 def by_name(name: str) -> Dialect:
     """The dialect of that name.
 
     :raises KeyError: if flowproof speaks no such dialect.
     """
-    for dialect in DIALECTS:
-        if dialect.name == name:
-            return dialect
-    raise KeyError(name)
+    return _LOADERS[name]()
+
+
+class _Dialects(Mapping[str, Dialect]):
+    def __getitem__(self, name: str) -> Dialect:
+        return by_name(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SPOKEN)
+
+    def __len__(self) -> int:
+        return len(SPOKEN)
+
+
+DIALECTS: Mapping[str, Dialect] = _Dialects()
+"""All dialects by name."""
+
+
+def find(method: str, path: str) -> tuple[Dialect, Operation] | None:
+    """The dialect that serves a request path (without query), with the operation it names."""
+    for part, name in _PARTS:
+        if part in path:
+            dialect = by_name(name)
+            operation = dialect.operation(method, path)
+            if operation is not None:
+                return dialect, operation
+    return None
+
+
+_HEADERS: Sequence[tuple[str, str]] = (
+    ("anthropic-version", "anthropic.messages"),
+    ("x-goog-api-key", "google.generate"),
+    ("x-goog-api-client", "google.generate"),
+)
+_LOOKS: Sequence[tuple[str, str]] = (
+    ("/messages", "anthropic.messages"),
+    ("/v1beta", "google.generate"),
+    ("/models/", "google.generate"),
+    ("/api/", "ollama.chat"),
+)
+
+
+def resembling(path: str, headers: Sequence[tuple[str, str]]) -> Dialect:
+    """The dialect whose clients send such a request, though none serves it: `openai.chat` where
+    nothing tells."""
+    sent = {name for name, _ in headers}
+    hints = [
+        *(name for header, name in _HEADERS if header in sent),
+        *(name for part, name in _LOOKS if part in path),
+    ]
+    return by_name(next((name for name in hints if name in _LOADERS), "openai.chat"))

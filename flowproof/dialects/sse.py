@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from flowproof.dialects.interface import Framing
 from flowproof.errors import UpstreamError
 
 MAX_FRAME = 16 * 1024 * 1024
@@ -82,6 +83,11 @@ class FrameSplitter:
     def rest(self) -> bytes:
         """The bytes after the last whole frame; a client never acts on them."""
         return bytes(self._buffer)
+
+
+EVENT_STREAM = Framing(
+    "text/event-stream; charset=utf-8", frozenset(("text/event-stream",)), FrameSplitter
+)
 
 
 def fields(frame: bytes) -> list[tuple[str, str]]:

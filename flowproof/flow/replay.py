@@ -52,10 +52,9 @@ class ReplayBoundary:
         from flowproof.boundary.legacy_view import legacy_view
         from flowproof.dialects.registry import DIALECTS
 
-        dialects = {dialect.name: dialect for dialect in DIALECTS}
         if self.trace.pins == "legacy":
-            return Cassette(self.trace.turns, dialects, view=legacy_view)
-        return Cassette(self.trace.turns, dialects)
+            return Cassette(self.trace.turns, DIALECTS, view=legacy_view)
+        return Cassette(self.trace.turns, DIALECTS)
 
     def begin(self) -> None:
         """Load what answers, and answer."""

@@ -19,12 +19,14 @@ conversations at once."""
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A turn's raw messages, with the length of all text up to and including each."""
+    """A turn's raw messages, with the length of all text up to and including each. `answer` is
+    the id by which a later request may continue from it."""
 
     number: int
     system: str
     raw: Sequence[JsonValue]
     lengths: Sequence[int]
+    answer: str | None
 
 
 def trajectory_of(turns: Sequence[Turn]) -> Trajectory:
@@ -65,7 +67,14 @@ def _view(
     tool_names: dict[str, str],
 ) -> tuple[TurnView, _Seen]:
     raw = dialect.message_list(turn.request)
-    base, kept = _base(raw, said.system, seen)
+    system = said.system
+    if (continued := _continued(said, seen)) is None:
+        base, kept = _base(raw, system, seen)
+    else:
+        # The server knows what came before; the request holds only what is new.
+        base, kept = continued, len(continued.raw)
+        own = raw[_instructions(raw, dialect) :] if system in ("", base.system) else raw
+        raw, system = [*base.raw, *own], system or base.system
     added: list[Message] = []
     lengths = list(base.lengths[:kept]) if base else []
     for item in raw[kept:]:
@@ -74,12 +83,15 @@ def _view(
         lengths.append((lengths[-1] if lengths else 0) + _text_length(message))
     ok = 200 <= turn.response.status < 300
     answer = dialect.answer(turn.response.body)
+    for call in (call for message in answer.messages for call in message.tool_calls):
+        if call.id is not None:
+            tool_names[call.id] = call.name
     envelope = sum(len(write(part.value)) for part in dialect.envelope(turn.request).parts)
     view = TurnView(
         number=number,
         dialect=turn.operation.dialect,
-        model=said.model,
-        system=said.system,
+        model=said.model or dialect.model_of(turn.operation),
+        system=system,
         base=base.number if base else None,
         kept=kept,
         continues=kept > _instructions(raw, dialect),
@@ -91,7 +103,14 @@ def _view(
         mocked=turn.mocked,
         tokens=answer.tokens,
     )
-    return view, _Seen(number, said.system, raw, lengths)
+    return view, _Seen(number, system, raw, lengths, answer.id)
+
+
+def _continued(said: Said, seen: Sequence[_Seen]) -> _Seen | None:
+    """The turn from whose answer the server is asked to go on."""
+    if said.continues is None:
+        return None
+    return next((one for one in reversed(seen) if one.answer == said.continues), None)
 
 
 def _base(raw: Sequence[JsonValue], system: str, seen: Sequence[_Seen]) -> tuple[_Seen | None, int]:

@@ -43,3 +43,17 @@ class Turn:
     response: Response
     streamed: bool = False
     mocked: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SideCall:
+    """A request beside the trajectory, such as for an embedding, with its response.
+
+    `operation` names the side endpoint in place of a dialect; its path includes the query.
+    `request` is None where the request had no body.
+    """
+
+    operation: Operation
+    method: str
+    request: JsonValue
+    response: Response

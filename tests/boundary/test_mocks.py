@@ -86,7 +86,7 @@ def test_a_growing_conversation_repeats_what_was_told() -> None:
     told: list[list[str]] = []
     grown = [("c1", "search", "real 1"), ("c2", "other", "real 2"), ("c3", "search", "real 3")]
     for length in (1, 2, 3):
-        request, names = dialect.substitute(pinned(history(*grown[:length])), mocks)
+        request, names = dialect.substitute(pinned(history(*grown[:length])), mocks, {})
         messages: Any = request["messages"]
         told.append([one["content"] for one in messages if one["role"] == "tool"])
     assert told == [["first"], ["first", "real 2"], ["first", "real 2", '{"n":2}']]
@@ -95,10 +95,12 @@ def test_a_growing_conversation_repeats_what_was_told() -> None:
 
 def test_the_agents_own_request_is_not_changed() -> None:
     sent = pinned(history(("c1", "search", "real")))
-    told, names = OpenAIChat().substitute(sent, MockResults({"search": MockedTool(("x",), True)}))
+    told, names = OpenAIChat().substitute(
+        sent, MockResults({"search": MockedTool(("x",), True)}), {}
+    )
     assert sent == pinned(history(("c1", "search", "real")))
     assert told != sent
-    same, none = OpenAIChat().substitute(sent, MockResults({}))
+    same, none = OpenAIChat().substitute(sent, MockResults({}), {})
     assert same is sent
     assert (names, none) == (("search",), ())
 
@@ -114,7 +116,7 @@ def answered(arguments: str, result: str, id: str = "call_0") -> list[Any]:
 
 def told(mocks: MockResults, messages: list[Any]) -> list[str]:
     """The results that stand in a request once mocks are in it."""
-    request, _ = OpenAIChat().substitute(pinned({"messages": messages}), mocks)
+    request, _ = OpenAIChat().substitute(pinned({"messages": messages}), mocks, {})
     changed: Any = request["messages"]
     return [one["content"] for one in changed if one["role"] == "tool"]
 

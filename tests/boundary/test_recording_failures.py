@@ -14,8 +14,8 @@ import anyio
 import pytest
 
 from flowproof.boundary.endpoint import Endpoint, Limits
-from flowproof.boundary.http1 import Request
 from flowproof.boundary.upstream import NoAnswer, open_upstream
+from flowproof.dialects.interface import Target
 from tests.boundary.tools import SECRET, chat_request, recording, send
 from tests.support import upstream as up
 from tests.support.upstream import FakeUpstream, Script
@@ -220,13 +220,13 @@ def test_a_call_cut_off_by_the_end_of_the_flow_is_a_failure() -> None:
 def test_the_key_stands_in_no_repr_and_no_error() -> None:
     endpoint = Endpoint("http://h/v1", {"Authorization": f"Bearer {SECRET}"})
     assert SECRET not in repr(endpoint) + str(endpoint)
-    request = Request("POST", "/v1/chat/completions", "", (), b"{}")
+    target = Target("/chat/completions")
 
     async def fail(url: str) -> NoAnswer:
         endpoints = {"openai": Endpoint(url, endpoint.headers)}
         async with open_upstream(endpoints, LIMITS) as client:
             with pytest.raises(NoAnswer) as caught:
-                async with client.post("openai", "/chat/completions", request, b"{}") as answer:
+                async with client.send("openai", "POST", target, (), b"{}") as answer:
                     await answer.body()
         return caught.value
 

@@ -23,13 +23,12 @@ from flowproof.boundary.recording import Recorded, Recording
 from flowproof.boundary.recording_proxy import RecordingProxy
 from flowproof.boundary.replaying_proxy import ReplayingProxy
 from flowproof.boundary.upstream import open_upstream
-from flowproof.dialects.interface import Dialect
 from flowproof.dialects.registry import DIALECTS
 from flowproof.model.jsonvalue import JsonObject, parse
 from flowproof.model.turn import Operation, Response, Turn
 
 CHAT = Operation("openai.chat", "/chat/completions")
-BY_NAME: dict[str, Dialect] = {dialect.name: dialect for dialect in DIALECTS}
+BY_NAME = DIALECTS
 SECRET = "sk-upstream-4711-secret"
 MEGABYTE = 1024 * 1024
 

@@ -6,7 +6,7 @@ import copy
 
 import pytest
 
-from flowproof.dialects.interface import Substitution
+from flowproof.dialects.interface import Substitution, Target
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.turn import Operation
 from tests.dialects.tools import CHAT
@@ -122,7 +122,7 @@ def test_transport_is_not_pinned_and_put_back(
     pinned: JsonObject = {"model": "m", "messages": [], "unknown": [1]}
     body = pinned | transport
     before = copy.deepcopy(body)
-    asked = CHAT.asked(body)
+    asked = CHAT.asked(body, Target("/v1/chat/completions"))
     assert (asked.pinned, asked.stream, asked.stream_usage) == (pinned, stream, usage)
     assert CHAT.forwarded(asked.pinned, asked) == pinned | forwarded
     assert body == before
@@ -146,7 +146,7 @@ def test_results_are_replaced_whatever_their_content_was() -> None:
         asked.append((tool, call_id, occurrence, arguments))
         return f"mock {call_id}" if tool == "search" else None
 
-    changed, tools = CHAT.substitute(body, mocks)
+    changed, tools = CHAT.substitute(body, mocks, {})
     messages = CHAT.message_list(changed)
     assert messages[2] == result("a", "mock a")
     assert messages[3] is CHAT.message_list(body)[3]
@@ -165,7 +165,7 @@ def test_a_reused_id_counts_up_and_means_the_latest_call() -> None:
             result("x", "2"),
         ]
     }
-    changed, tools = CHAT.substitute(body, lambda tool, _id, nth, _arguments: f"{tool} {nth}")
+    changed, tools = CHAT.substitute(body, lambda tool, _id, nth, _arguments: f"{tool} {nth}", {})
     assert [m.get("content") for m in CHAT.message_list(changed) if isinstance(m, dict)] == [
         None,
         "search 0",
@@ -184,7 +184,7 @@ def test_legacy_functions_are_replaced_by_name() -> None:
         ]
     }
     changed, tools = CHAT.substitute(
-        body, lambda tool, call_id, nth, said: f"{tool} {call_id} {nth} {said}"
+        body, lambda tool, call_id, nth, said: f"{tool} {call_id} {nth} {said}", {}
     )
     contents = [m["content"] for m in CHAT.message_list(changed)[1:] if isinstance(m, dict)]
     assert contents == ["search None 0 {}", "search None 1 {}"]
@@ -202,7 +202,7 @@ def test_legacy_functions_are_replaced_by_name() -> None:
 )
 def test_a_substitution_is_told_the_arguments(made: JsonObject, arguments: str) -> None:
     body: JsonObject = {"messages": [calling({"id": "a", **made}), result("a", "real")]}
-    changed, _ = CHAT.substitute(body, lambda _tool, _id, _nth, arguments: arguments)
+    changed, _ = CHAT.substitute(body, lambda _tool, _id, _nth, arguments: arguments, {})
     assert CHAT.message_list(changed)[1] == result("a", arguments)
 
 
@@ -233,7 +233,7 @@ def test_where_nothing_is_replaced_the_same_body_comes_back(
     messages: JsonValue, substitution: Substitution
 ) -> None:
     body: JsonObject = {"messages": messages}
-    changed, tools = CHAT.substitute(body, substitution)
+    changed, tools = CHAT.substitute(body, substitution, {})
     assert changed is body
     assert tools == ()
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from flowproof.dialects import registry
+from flowproof.dialects.names import SPOKEN
 from flowproof.model.turn import Operation
 
 
@@ -25,9 +26,9 @@ def test_a_request_that_nobody_serves_finds_none() -> None:
         registry.by_name("other")
 
 
-def test_names_are_unique() -> None:
-    names = [dialect.name for dialect in registry.DIALECTS]
-    assert len(set(names)) == len(names)
+def test_every_dialect_has_its_own_name() -> None:
+    assert [dialect.name for dialect in registry.DIALECTS.values()] == list(SPOKEN)
+    assert len(set(SPOKEN)) == len(SPOKEN)
 
 
 def test_importing_takes_the_standard_library_only() -> None:
