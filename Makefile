@@ -34,5 +34,5 @@ $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "flowproof needs Python 3.11 or newer"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[compression,clients,test,lint]'
 	@touch $@
