@@ -69,7 +69,7 @@ def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int
 
     with view:
         record = anyio.run(main)
-    written = _write(plan, record)
+    written = _write(plan, record, project.here)
     if not output.quiet or record.exit_code:
         from flowproof.report.console import Style, summary, wants_color
 
@@ -117,13 +117,14 @@ def _require_writable(folders: Iterable[Path]) -> None:
             raise UsageError(f"cannot write reports to {shown}: it is read-only")
 
 
-def _write(plan: Plan, record: RunRecord) -> list[str]:
+def _write(plan: Plan, record: RunRecord, here: Path) -> list[str]:
     from flowproof.report.write import write_files
-    from flowproof.suite.run_store import keep
+    from flowproof.suite.run_store import keep, remember
 
     written: list[str] = []
     try:
         kept = [str(keep(record, plan.folder))]
+        remember(record, plan.folder, here)
     except UsageError as error:
         # Nobody asked for it, and the run is what it is.
         say(f"warning: {error}")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from flowproof.cli.options import Output, environment, output_options
+from flowproof.cli.options import Output, environment, output_options, put, say
+from flowproof.cli.selecting import Chosen, selection_options
 
 _KINDS = ("html", "junit", "json")
 
@@ -27,7 +28,7 @@ def command() -> None:
 @click.option("--allow-empty", is_flag=True, help="Be green even if no flow ran.")
 @click.option(
     "--report",
-    "chosen",
+    "kinds",
     multiple=True,
     metavar="KIND[=FOLDER]",
     help=f"Write exactly these reports: {', '.join(_KINDS)}. May be repeated.",
@@ -40,12 +41,14 @@ def command() -> None:
     show_default=True,
     help="Where reports go.",
 )
+@selection_options
 @output_options
 def run(
     paths: tuple[Path, ...],
+    chosen: Chosen,
     strict: bool,
     allow_empty: bool,
-    chosen: tuple[str, ...],
+    kinds: tuple[str, ...],
     no_reports: bool,
     reports_dir: Path,
     output: Output,
@@ -54,15 +57,15 @@ def run(
 
     A flow without a trace is skipped, with the reason. If no flow ran at all the exit code is 5.
     """
-    if no_reports and chosen:
+    if no_reports and kinds:
         raise click.UsageError("--no-reports and --report exclude each other")
-    reports = {} if no_reports else _reports(chosen, reports_dir)
-    return run_suite(paths, strict, output, reports=reports, allow_empty=allow_empty)
+    reports = {} if no_reports else _reports(kinds, reports_dir)
+    return run_suite(paths, strict, output, chosen=chosen, reports=reports, allow_empty=allow_empty)
 
 
-def _reports(chosen: Sequence[str], folder: Path) -> dict[str, Path]:
+def _reports(kinds: Sequence[str], folder: Path) -> dict[str, Path]:
     reports: dict[str, Path] = {}
-    for choice in chosen or _KINDS:
+    for choice in kinds or _KINDS:
         kind, _, place = choice.partition("=")
         if kind not in _KINDS:
             raise click.UsageError(f"--report {kind}: no such kind; there are {', '.join(_KINDS)}")
@@ -75,32 +78,59 @@ def run_suite(
     strict: bool,
     output: Output,
     *,
+    chosen: Chosen | None = None,
     reports: dict[str, Path] | None = None,
     allow_empty: bool = False,
 ) -> int:
-    """Replay all flows below these paths; `reports` are kinds with their folders, None: all."""
+    """Replay the chosen flows below these paths (None: all); `reports` are kinds with their
+    folders, None: all."""
     from flowproof.cli.privacy import protect_keys
     from flowproof.cli.running import Plan, execute
+    from flowproof.cli.selecting import found_below
     from flowproof.drivers.command import CommandDriver
     from flowproof.model.clock import SystemClock
-    from flowproof.suite.discover import SUFFIX, discover
-    from flowproof.suite.project import JobOptions, Project, ordered
+    from flowproof.suite.project import JobOptions, Project
 
     protect_keys(environment())
-    here = Path.cwd()
-    given = [path.absolute() for path in paths] or [here]
-    specs = discover(given)
-    top = given[0] if given[0].is_dir() else given[0].parent
-    project = Project(here, JobOptions("replay", strict=strict))
-    suite = project.usable_suite(top)
+    project = Project(Path.cwd(), JobOptions("replay", strict=strict))
+    found = found_below(paths, chosen or Chosen(), project)
     plan = Plan(
         command="suite run",
-        suite=suite.name if suite else top.name,
-        specs=ordered(specs, suite),
-        folder=Path(suite.folder) if suite else top,
+        suite=found.suite,
+        specs=found.specs,
+        folder=found.folder,
         skip_untraced=True,
         allow_empty=allow_empty,
+        partial=found.partial,
         reports=_reports((), Path("reports")) if reports is None else reports,
-        warnings=() if specs else (f"there is no *{SUFFIX} below {', '.join(map(str, given))}",),
+        warnings=found.warnings,
     )
     return execute(plan, output, project, CommandDriver(clock=SystemClock()))
+
+
+@command.command("list")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@selection_options
+@output_options
+def list_flows(paths: tuple[Path, ...], chosen: Chosen, output: Output) -> int:
+    """Print which flows `suite run` would run, in order, and why one would be skipped."""
+    from flowproof.cli.selecting import found_below
+    from flowproof.errors import ExitCode
+    from flowproof.model.jsonvalue import JsonValue, write
+    from flowproof.suite.listing import listed
+    from flowproof.suite.project import JobOptions, Project
+
+    project = Project(Path.cwd(), JobOptions("replay"))
+    found = found_below(paths, chosen, project)
+    for warning in found.warnings:
+        say(f"warning: {warning}")
+    entries = [listed(spec, project, environment()) for spec in found.specs]
+    if output.json:
+        flows: list[JsonValue] = [entry.as_json() for entry in entries]
+        put(write({"suite": found.suite, "partial": found.partial, "flows": flows}) + "\n")
+    else:
+        for entry in entries:
+            put(entry.line() + "\n")
+    if any(entry.exit_code for entry in entries):
+        return int(ExitCode.AUTHOR_ERROR)
+    return int(ExitCode.PASSED if entries else ExitCode.NOTHING_RAN)

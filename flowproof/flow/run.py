@@ -38,7 +38,7 @@ async def run_flow(job: FlowJob, world: World) -> FlowRecord:
     """Record or replay one flow. What goes wrong is in the record; only cancellation escapes,
     after everything that was started is gone."""
     tasks = _Tasks(job, world, utc_text(world.clock.now()))
-    if reason := reason_to_skip(job.spec, world):
+    if reason := reason_to_skip(job.spec, world.environ):
         return tasks.skipped(reason)
     begun = world.clock.monotonic()
     graph = compile_flow(job.spec, job.phase)
@@ -58,9 +58,9 @@ async def run_flow(job: FlowJob, world: World) -> FlowRecord:
     )
 
 
-def reason_to_skip(spec: FlowSpec, world: World) -> str:
+def reason_to_skip(spec: FlowSpec, environ: Mapping[str, str]) -> str:
     """Why a flow asks not to be run here; empty if it does not."""
-    missing = [name for name in spec.skip_unless_env if not world.environ.get(name)]
+    missing = [name for name in spec.skip_unless_env if not environ.get(name)]
     return f"skip_unless_env: {', '.join(missing)} is not set" if missing else ""
 
 

@@ -125,7 +125,7 @@ async def _one(
         return unreadable(spec, project, error)
     progress.flow_started(job.spec.name)
     needs_trace = options.skip_untraced and job.phase == "replay"
-    if needs_trace and not job.trace_path.exists() and not reason_to_skip(job.spec, world):
+    if needs_trace and not job.trace_path.exists() and not reason_to_skip(job.spec, world.environ):
         from flowproof.suite.records import untraced
 
         return untraced(job, project)

@@ -1,0 +1,138 @@
+"""The options that select flows, for the commands of a suite; `suite.selection` applies them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from flowproof.suite.project import Project
+    from flowproof.suite.selection import Selection
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The options as they were typed; `shuffle` is empty where no seed was given with it."""
+
+    names: str | None = None
+    tags: str | None = None
+    last_failed: bool = False
+    shard: str | None = None
+    durations: Path | None = None
+    shuffle: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The selected flows, absolute and in order, and the suite that they belong to; `folder` is
+    where its state and its run records are kept."""
+
+    specs: tuple[Path, ...]
+    suite: str
+    folder: Path
+    partial: bool
+    warnings: tuple[str, ...]
+
+
+def selection_options(function: F) -> F:
+    """Add -k, --tag, --last-failed, --shard, --durations-file and --shuffle, passed on as one
+    `chosen`."""
+
+    def gathered(
+        *args: Any,
+        names: str | None,
+        tags: str | None,
+        last_failed: bool,
+        shard: str | None,
+        durations_file: Path | None,
+        shuffle: str | None,
+        **kwargs: Any,
+    ) -> Any:
+        chosen = Chosen(names, tags, last_failed, shard, durations_file, shuffle)
+        return function(*args, chosen=chosen, **kwargs)
+
+    gathered.__name__ = function.__name__
+    gathered.__doc__ = function.__doc__
+    gathered.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+    for option in (
+        click.option(
+            "--shuffle",
+            metavar="[SEED]",
+            is_flag=False,
+            flag_value="",
+            help="Run flows in another order, which the seed decides; it is printed.",
+        ),
+        click.option(
+            "--durations-file",
+            metavar="PATH",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="What the flows took in an earlier run, to balance shards.",
+        ),
+        click.option("--shard", metavar="I/N", help="Only the I-th of N parts, such as 2/4."),
+        click.option("--last-failed", is_flag=True, help="Only flows that failed when last run."),
+        click.option("--tag", "tags", metavar="EXPR", help='By tags, as in "a and not b".'),
+        click.option("-k", "names", metavar="EXPR", help='By name or path, as in "a or b".'),
+    ):
+        gathered = option(gathered)
+    return gathered  # type: ignore[return-value]
+
+
+def found_below(paths: Sequence[Path], chosen: Chosen, project: Project) -> Found:
+    """Discover flows below these paths (none: the current folder), and select among them.
+
+    :raises UsageError: if a path or an option cannot be used.
+    """
+    from flowproof.suite.discover import SUFFIX, discover
+    from flowproof.suite.project import ordered
+    from flowproof.suite.selection import select, without_line
+
+    given = [without_line(path.absolute()) for path in paths] or [project.here]
+    specs = discover(given)
+    top = given[0] if given[0].is_dir() else given[0].parent
+    suite = project.usable_suite(top)
+    folder = Path(suite.folder) if suite else top
+    warnings: list[str] = []
+    if not specs:
+        warnings.append(f"there is no *{SUFFIX} below {', '.join(map(str, given))}")
+    seed = chosen.shuffle
+    if seed is not None:
+        seed = seed or os.urandom(4).hex()
+        warnings.append(f"the order is shuffled; --shuffle={seed} gives the same again")
+    selection = _selection(chosen, seed, folder)
+    selected = select(specs, selection, project, folder)
+    if specs and not selected:
+        warnings.append(f"none of {len(specs)} flows is selected")
+    return Found(
+        ordered(selected, suite),
+        suite.name if suite else top.name,
+        folder,
+        selection.partial,
+        tuple(warnings),
+    )
+
+
+def _selection(chosen: Chosen, seed: str | None, folder: Path) -> Selection:
+    from flowproof.errors import UsageError
+    from flowproof.suite.durations import read_durations
+    from flowproof.suite.expression import parse_expression
+    from flowproof.suite.last_failed import read_failed
+    from flowproof.suite.selection import Selection
+    from flowproof.suite.sharding import parse_shard
+
+    if chosen.durations is not None and chosen.shard is None:
+        raise UsageError("--durations-file is for --shard, which is not given")
+    return Selection(
+        names=None if chosen.names is None else parse_expression(chosen.names, "-k"),
+        tags=None if chosen.tags is None else parse_expression(chosen.tags, "--tag"),
+        failed=read_failed(folder / ".flowproof") if chosen.last_failed else None,
+        shard=None if chosen.shard is None else parse_shard(chosen.shard),
+        durations=None if chosen.durations is None else read_durations(chosen.durations),
+        seed=seed,
+    )

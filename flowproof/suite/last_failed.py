@@ -1,0 +1,54 @@
+"""Remembers which flows of a suite did not end well, for `--last-failed`.
+
+A run of some flows changes what is known of these, and of no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from flowproof.errors import UsageError
+from flowproof.files import shortened, write_atomic
+from flowproof.model.jsonvalue import JsonError, JsonValue, parse, write
+
+FILE = "last-failed.json"
+_LARGEST = 16 * 1024 * 1024
+
+
+def read_failed(state: Path) -> frozenset[str]:
+    """The paths, relative to the suite, of the flows that failed when they last ran; `state` is
+    the suite's `.flowproof` folder.
+
+    :raises UsageError: if no run is known, or what is known cannot be read.
+    """
+    file = state / FILE
+    shown = shortened(str(file))
+    try:
+        if file.stat().st_size > _LARGEST:
+            raise UsageError(f"{shown}: larger than {_LARGEST >> 20} MiB; delete it")
+        value = parse(file.read_bytes())
+    except FileNotFoundError:
+        raise UsageError(
+            "--last-failed: no earlier run is known here; run the suite once"
+        ) from None
+    except OSError as error:
+        raise UsageError(f"{shown}: cannot be read: {error.strerror}") from error
+    except JsonError as error:
+        raise UsageError(f"{shown}: not JSON: {error}; delete it") from error
+    if not isinstance(value, list):
+        raise UsageError(f"{shown}: expected a list of flows; delete it")
+    return frozenset(name for name in value if isinstance(name, str))
+
+
+def note_failed(state: Path, *, ran: Iterable[str], failed: Iterable[str]) -> None:
+    """Keep what a run found: of the flows that `ran`, these `failed`.
+
+    :raises OSError: if it cannot be written.
+    """
+    try:
+        before = read_failed(state)
+    except UsageError:
+        before = frozenset()
+    names: list[JsonValue] = [*sorted((before - frozenset(ran)) | frozenset(failed))]
+    write_atomic(state / FILE, (write(names, indent=1) + "\n").encode())

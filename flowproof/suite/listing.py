@@ -1,0 +1,62 @@
+"""What `suite list` says of one flow without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from flowproof.errors import ExitCode, FlowproofError
+from flowproof.flow.job import relative
+from flowproof.flow.run import reason_to_skip
+from flowproof.model.jsonvalue import JsonObject
+from flowproof.report.text import one_line
+from flowproof.suite.discover import SUFFIX
+from flowproof.suite.project import Project
+
+_LONGEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One flow. `skipped` says why it would not run, `error` why it cannot."""
+
+    name: str
+    path: str
+    tags: tuple[str, ...] = ()
+    skipped: str = ""
+    error: str = ""
+    exit_code: ExitCode = ExitCode.PASSED
+
+    def line(self) -> str:
+        """The flow on one line."""
+        if self.error:
+            said = f"error: {self.error}"
+        else:
+            tags = f"  [{', '.join(self.tags)}]" if self.tags else ""
+            skipped = f"  skipped: {self.skipped}" if self.skipped else ""
+            said = f"{self.name}{tags}{skipped}"
+        return one_line(f"{self.path}  {said}", _LONGEST)
+
+    def as_json(self) -> JsonObject:
+        """The flow for programs; keys that have nothing to say are left out."""
+        said: JsonObject = {"name": self.name, "path": self.path, "tags": [*self.tags]}
+        if self.skipped:
+            said["skipped"] = self.skipped
+        if self.error:
+            said["error"] = self.error
+        return said
+
+
+def listed(spec: Path, project: Project, environ: Mapping[str, str]) -> Listed:
+    """What would become of one flow, given by its absolute path."""
+    shown = relative(spec, project.here)
+    try:
+        job = project.job(spec)
+    except FlowproofError as error:
+        name = spec.name.removesuffix(SUFFIX)
+        return Listed(name, shown, error=str(error), exit_code=error.exit_code)
+    skipped = reason_to_skip(job.spec, environ)
+    if not skipped and not job.trace_path.exists():
+        skipped = "it has no trace yet"
+    return Listed(job.spec.name, shown, job.spec.tags, skipped)

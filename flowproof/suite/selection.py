@@ -1,0 +1,104 @@
+"""Which of the flows that were found a run is about, and in which order.
+
+Its counterpart `discover` finds them; a run with a selection is partial.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flowproof.errors import FlowproofError, UsageError
+from flowproof.files import shortened
+from flowproof.suite.discover import SUFFIX
+from flowproof.suite.expression import Expression
+from flowproof.suite.project import Project
+from flowproof.suite.sharding import Shard, part_of
+
+_AT_LINE = re.compile(rf"(.*{re.escape(SUFFIX)}):([0-9]{{1,7}})", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a command line says about the flows to run; nothing said selects all.
+
+    `names` is asked about a flow's name and path, in any case of letters, and `tags` about its
+    tags, whole. `failed` has paths relative to the suite. `durations`, in seconds by such a path,
+    balance the shards. With a `seed` they are shuffled.
+    """
+
+    names: Expression | None = None
+    tags: Expression | None = None
+    failed: frozenset[str] | None = None
+    shard: Shard | None = None
+    durations: Mapping[str, float] | None = None
+    seed: str | None = None
+
+    @property
+    def partial(self) -> bool:
+        """Whether flows may be left out."""
+        return any(one is not None for one in (self.names, self.tags, self.failed, self.shard))
+
+
+def without_line(path: Path) -> Path:
+    """A path without the line that editors put behind it, as in `book.flow.yaml:12`.
+
+    :raises UsageError: if the file has no such line.
+    """
+    found = _AT_LINE.fullmatch(str(path))
+    if found is None or path.exists():
+        return path
+    file, line = Path(found[1]), int(found[2])
+    try:
+        lines = file.read_bytes().count(b"\n") + 1
+    except OSError:
+        return file  # `discover` says what is wrong with it
+    if not 1 <= line <= lines:
+        raise UsageError(f"{shortened(str(path))}: the file has {lines} lines")
+    return file
+
+
+def key_of(spec: Path, folder: Path) -> str:
+    """How a flow is known across runs and machines: its path from the suite's folder."""
+    return Path(os.path.relpath(spec, folder)).as_posix()
+
+
+def select(
+    specs: Sequence[Path],
+    selection: Selection,
+    project: Project,
+    folder: Path,
+) -> tuple[Path, ...]:
+    """Those of `specs` (absolute) that are selected, in order; `folder` is the suite's."""
+    keys = {spec: key_of(spec, folder) for spec in specs}
+    chosen = [spec for spec in specs if _wanted(spec, keys[spec], selection, project)]
+    if selection.shard is not None:
+        mine = part_of([keys[one] for one in chosen], selection.shard, selection.durations)
+        chosen = [spec for spec in chosen if keys[spec] in mine]
+    if (seed := selection.seed) is not None:
+        chosen.sort(key=lambda spec: _drawn(seed, keys[spec]))
+    return tuple(chosen)
+
+
+def _drawn(seed: str, key: str) -> bytes:
+    return hashlib.sha256(f"{seed}\0{key}".encode("utf-8", "surrogateescape")).digest()
+
+
+def _wanted(spec: Path, key: str, selection: Selection, project: Project) -> bool:
+    if selection.failed is not None and key not in selection.failed:
+        return False
+    if selection.names is None and selection.tags is None:
+        return True
+    try:
+        flow = project.job(spec).spec
+    except FlowproofError:
+        # It might have been selected. It runs, and is an error that says what is wrong with it.
+        return True
+    text = f"{flow.name}\0{key}".casefold()
+    if selection.names is not None and not selection.names(lambda word: word.casefold() in text):
+        return False
+    return selection.tags is None or selection.tags(frozenset(flow.tags).__contains__)
