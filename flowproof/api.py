@@ -21,7 +21,10 @@ from flowproof.flow.job import World
 from flowproof.model.clock import SystemClock
 from flowproof.model.run_record import FlowRecord, RunRecord
 from flowproof.suite.discover import discover
-from flowproof.suite.project import JobOptions, Project, ordered
+from flowproof.suite.needs import with_needed
+from flowproof.suite.order import ordered
+from flowproof.suite.plan import PlannedFlow, PlanOptions, plan
+from flowproof.suite.project import JobOptions, Project
 from flowproof.suite.run import Interrupt, RunOptions, run_flows
 
 
@@ -96,7 +99,8 @@ class Flow:
             folder = specs[0].parent
             suite = project.usable_suite(folder)
         name = suite.name if suite else folder.name
-        return _execute(specs, project, _options(command, name, partial=True))
+        flows = plan(specs, project, PlanOptions(retries=0))
+        return _execute(flows, project, _options(command, name, partial=True))
 
 
 class Suite:
@@ -119,10 +123,10 @@ class Suite:
             specs = discover([top])
             project = Project(Path.cwd(), JobOptions("replay", strict=strict))
             suite = project.usable_suite(top if top.is_dir() else top.parent)
-            specs = ordered(specs, suite)
+            flows = plan(with_needed(ordered(specs, suite), project), project, PlanOptions())
         name = suite.name if suite else top.name
         options = _options("suite run", name, skip_untraced=True, allow_empty=allow_empty)
-        return _execute(specs, project, options)
+        return _execute(flows, project, options)
 
 
 class _Silence:
@@ -166,11 +170,11 @@ def _options(
     )
 
 
-def _execute(specs: Sequence[Path], project: Project, options: RunOptions) -> RunResult:
+def _execute(flows: Sequence[PlannedFlow], project: Project, options: RunOptions) -> RunResult:
     clock = SystemClock()
     world = World(clock, dict(os.environ), CommandDriver(clock=clock))
 
     async def main() -> RunRecord:
-        return await run_flows(specs, project, world, options, _Silence(), Interrupt())
+        return await run_flows(flows, project, world, options, _Silence(), Interrupt())
 
     return RunResult(anyio.run(main))

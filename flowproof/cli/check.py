@@ -21,7 +21,8 @@ def command(paths: tuple[Path, ...], output: Output) -> int:
     from flowproof.spec.flow import load_flow
     from flowproof.spec.suite import load_suite
     from flowproof.suite.discover import discover, nearest_suite
-    from flowproof.suite.project import ordered, require_version
+    from flowproof.suite.order import ordered
+    from flowproof.suite.project import require_version
 
     here = Path.cwd()
     specs = discover(paths)

@@ -19,6 +19,7 @@ from flowproof.errors import ExitCode, UsageError
 from flowproof.files import shortened
 from flowproof.flow.job import World
 from flowproof.model.clock import SystemClock
+from flowproof.suite.plan import PlannedFlow
 from flowproof.suite.project import Project
 from flowproof.suite.run import Interrupt, RunOptions, run_flows
 
@@ -28,16 +29,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a command wants run. `specs` are absolute, `folder` is where the run record goes;
-    `reports` are kinds with the folder or file that each goes to."""
+    """What a command wants run. `folder` is where the run record goes; `reports` are kinds with
+    the folder or file that each goes to. The rest is as in `RunOptions`."""
 
     command: str
     suite: str
-    specs: Sequence[Path]
+    flows: Sequence[PlannedFlow]
     folder: Path
     skip_untraced: bool = False
     allow_empty: bool = False
     partial: bool = False
+    jobs: int = 1
+    max_failures: int | None = None
+    global_timeout: float | None = None
+    fail_on_flaky: bool = False
     reports: Mapping[str, Path] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -55,15 +60,19 @@ def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int
         allow_empty=plan.allow_empty,
         partial=plan.partial,
         warnings=plan.warnings,
+        jobs=plan.jobs,
+        max_failures=plan.max_failures,
+        global_timeout=plan.global_timeout,
+        fail_on_flaky=plan.fail_on_flaky,
     )
     _require_writable(plan.reports.values())
-    view = view_for(len(plan.specs), output, environ)
+    view = view_for(len(plan.flows), output, environ)
 
     async def main() -> RunRecord:
         interrupt = Interrupt()
         async with anyio.create_task_group() as group:
             group.start_soon(_listen, interrupt)
-            record = await run_flows(plan.specs, project, world, options, view, interrupt)
+            record = await run_flows(plan.flows, project, world, options, view, interrupt)
             group.cancel_scope.cancel()
         return record
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,13 +32,16 @@ class Chosen:
 @dataclass(frozen=True, slots=True)
 class Found:
     """The selected flows, absolute and in order, and the suite that they belong to; `folder` is
-    where its state and its run records are kept."""
+    where its state and its run records are kept. `suite_jobs` is what the suite says about how
+    many run at once, `seconds` how long flows took when the whole suite last ran."""
 
     specs: tuple[Path, ...]
     suite: str
     folder: Path
     partial: bool
     warnings: tuple[str, ...]
+    suite_jobs: str | None = None
+    seconds: Mapping[Path, float] = field(default_factory=dict)
 
 
 def selection_options(function: F) -> F:
@@ -90,7 +93,8 @@ def found_below(paths: Sequence[Path], chosen: Chosen, project: Project) -> Foun
     :raises UsageError: if a path or an option cannot be used.
     """
     from flowproof.suite.discover import SUFFIX, discover
-    from flowproof.suite.project import ordered
+    from flowproof.suite.needs import with_needed
+    from flowproof.suite.order import ordered
     from flowproof.suite.selection import select, without_line
 
     given = [without_line(path.absolute()) for path in paths] or [project.here]
@@ -106,7 +110,7 @@ def found_below(paths: Sequence[Path], chosen: Chosen, project: Project) -> Foun
         seed = seed or os.urandom(4).hex()
         warnings.append(f"the order is shuffled; --shuffle={seed} gives the same again")
     selection = _selection(chosen, seed, folder)
-    selected = select(specs, selection, project, folder)
+    selected = with_needed(select(specs, selection, project, folder), project)
     if specs and not selected:
         warnings.append(f"none of {len(specs)} flows is selected")
     return Found(
@@ -115,7 +119,23 @@ def found_below(paths: Sequence[Path], chosen: Chosen, project: Project) -> Foun
         folder,
         selection.partial,
         tuple(warnings),
+        suite.jobs if suite else None,
+        {} if seed is not None else _timed(selected, folder),
     )
+
+
+def _timed(specs: Sequence[Path], folder: Path) -> dict[Path, float]:
+    """What is known of how long these flows take; it decides which begins first, no more."""
+    from flowproof.errors import UsageError
+    from flowproof.suite.durations import FILE, read_durations
+    from flowproof.suite.selection import key_of
+
+    try:
+        known = read_durations(folder / ".flowproof" / FILE)
+    except UsageError:
+        return {}
+    keys = {spec: key_of(spec, folder) for spec in specs}
+    return {spec: known[key] for spec, key in keys.items() if key in known}
 
 
 def _selection(chosen: Chosen, seed: str | None, folder: Path) -> Selection:

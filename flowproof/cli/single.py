@@ -27,6 +27,7 @@ def run_single(
     with driver.prestart():
         from flowproof.cli.running import Plan, execute
         from flowproof.suite.discover import discover
+        from flowproof.suite.plan import PlanOptions, plan
         from flowproof.suite.project import JobOptions, Project
 
         specs = discover(paths)
@@ -37,11 +38,11 @@ def run_single(
         folder = specs[0].parent if specs else here
         project = Project(here, JobOptions(phase, trace=trace, strict=strict))
         suite = project.usable_suite(folder)
-        plan = Plan(
+        wanted = Plan(
             command="record" if phase == "record" else "run",
             suite=suite.name if suite else folder.name,
-            specs=specs,
+            flows=plan(specs, project, PlanOptions(retries=0)),
             folder=Path(suite.folder) if suite else folder,
             partial=True,
         )
-        return execute(plan, output, project, driver)
+        return execute(wanted, output, project, driver)

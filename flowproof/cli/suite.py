@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from flowproof.cli.options import Output, environment, output_options, put, say
+from flowproof.cli.running_options import Running, running_options
 from flowproof.cli.selecting import Chosen, selection_options
 
 _KINDS = ("html", "junit", "json")
@@ -41,11 +42,13 @@ def command() -> None:
     show_default=True,
     help="Where reports go.",
 )
+@running_options
 @selection_options
 @output_options
 def run(
     paths: tuple[Path, ...],
     chosen: Chosen,
+    running: Running,
     strict: bool,
     allow_empty: bool,
     kinds: tuple[str, ...],
@@ -53,7 +56,7 @@ def run(
     reports_dir: Path,
     output: Output,
 ) -> int:
-    """Replay every *.flow.yaml below PATHS (default: here), one after another.
+    """Replay every *.flow.yaml below PATHS (default: here), several at once.
 
     A flow without a trace is skipped, with the reason. If no flow ran at all the exit code is 5.
     """
@@ -79,33 +82,40 @@ def run_suite(
     output: Output,
     *,
     chosen: Chosen | None = None,
+    running: Running | None = None,
     reports: dict[str, Path] | None = None,
     allow_empty: bool = False,
 ) -> int:
-    """Replay the chosen flows below these paths (None: all); `reports` are kinds with their
-    folders, None: all."""
+    """Replay the chosen flows below these paths (None: all), as the options for running say
+    (None: by default); `reports` are kinds with their folders, None: all."""
     from flowproof.cli.privacy import protect_keys
     from flowproof.cli.running import Plan, execute
     from flowproof.cli.selecting import found_below
     from flowproof.drivers.command import CommandDriver
     from flowproof.model.clock import SystemClock
+    from flowproof.suite.plan import PlanOptions, plan
     from flowproof.suite.project import JobOptions, Project
 
     protect_keys(environment())
-    project = Project(Path.cwd(), JobOptions("replay", strict=strict))
+    asked = running or Running()
+    project = Project(Path.cwd(), JobOptions("replay", strict=strict, timeout=asked.timeout))
     found = found_below(paths, chosen or Chosen(), project)
-    plan = Plan(
+    wanted = Plan(
         command="suite run",
         suite=found.suite,
-        specs=found.specs,
+        flows=plan(found.specs, project, PlanOptions(asked.retries, asked.repeat), found.seconds),
         folder=found.folder,
         skip_untraced=True,
         allow_empty=allow_empty,
         partial=found.partial,
+        jobs=asked.slots(found.suite_jobs),
+        max_failures=asked.max_failures,
+        global_timeout=asked.global_timeout,
+        fail_on_flaky=asked.fail_on_flaky,
         reports=_reports((), Path("reports")) if reports is None else reports,
         warnings=found.warnings,
     )
-    return execute(plan, output, project, CommandDriver(clock=SystemClock()))
+    return execute(wanted, output, project, CommandDriver(clock=SystemClock()))
 
 
 @command.command("list")

@@ -280,8 +280,24 @@ class FlowSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class FlowSettings:
+    """What a suite says of one flow.
+
+    `needs` are paths of flows, relative to the suite's folder, and names of services; `timeout`
+    is in seconds; `resources` are names of what no two flows use at once.
+    """
+
+    needs: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    timeout: float | None = None
+    retries: int | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SuiteSpec:
-    """What a suite.yaml declares; `folder` is absolute."""
+    """What a suite.yaml declares; `folder` is absolute. `flows` are by their path relative to it,
+    `retries` is how often a failed flow is tried again."""
 
     name: str
     folder: str
@@ -293,4 +309,6 @@ class SuiteSpec:
     order: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     jobs: str | None = None
+    retries: int = 0
+    flows: Mapping[str, FlowSettings] = field(default_factory=dict)
     unsupported: tuple[Unsupported, ...] = ()

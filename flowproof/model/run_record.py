@@ -37,11 +37,23 @@ class FileDigest:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptRecord:
+    """An earlier try of a flow that was tried again; `duration` is in seconds."""
+
+    verdict: Verdict
+    exit_code: ExitCode
+    duration: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class FlowRecord:
     """One flow of a run. `path` is relative to the run's folder, `duration` in seconds.
 
     `reason` explains every verdict but a plain pass, in one paragraph that may have several
-    lines. `exit_code` is what this flow alone would make the process return.
+    lines. `exit_code` is what this flow alone would make the process return. `attempts` are the
+    tries before this one, which the rest is about. `slot` is the number, from 1, of the one in
+    which the flow ran among those that run at once; 0 if it did not run.
     """
 
     name: str
@@ -69,6 +81,8 @@ class FlowRecord:
     trajectory: Trajectory = field(default_factory=lambda: Trajectory(()))
     tasks: tuple[TaskRecord, ...] = ()
     environment: tuple[str, ...] = ()
+    attempts: tuple[AttemptRecord, ...] = ()
+    slot: int = 0
 
 
 @dataclass(frozen=True, slots=True)

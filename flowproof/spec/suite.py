@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from posixpath import normpath
 from typing import TypeAlias
 
 from flowproof.model.flow_spec import SuiteSpec
@@ -12,18 +13,21 @@ from flowproof.spec import suite_shapes as keys
 from flowproof.spec.reading import read_file
 from flowproof.spec.records import Record, Values
 from flowproof.spec.source import Report
+from flowproof.spec.suite_checks import check_flows
 from flowproof.spec.yaml_nodes import Node
 
 _Suite: TypeAlias = Callable[[Path, str], SuiteSpec]
 
 
 def _suite(values: Values, report: Report) -> _Suite:
-    order = values.get(keys.ORDER, ())
+    order = tuple(map(normpath, values.get(keys.ORDER, ())))
     for path in dict.fromkeys(order):
         if order.count(path) > 1:
             report.note(values.mark_of(keys.ORDER), f"`{path}` stands in `order` more than once")
+    flows = {normpath(path): one for path, one in (values.get(keys.FLOWS) or {}).items()}
 
     def make(folder: Path, sha256: str) -> SuiteSpec:
+        check_flows(flows, order, values.get(keys.SERVICES) or (), folder, report)
         return SuiteSpec(
             name=values.get(keys.NAME, folder.name or "suite"),
             folder=str(folder),
@@ -35,6 +39,8 @@ def _suite(values: Values, report: Report) -> _Suite:
             order=order,
             tags=values.get(keys.TAGS_FIELD, ()),
             jobs=values.get(keys.JOBS),
+            retries=values.get(keys.RETRIES, 0),
+            flows={path: placed.settings for path, placed in flows.items()},
         )
 
     return make
@@ -57,6 +63,8 @@ def load_suite(path: Path, *, shown: str) -> SuiteSpec:
 
     def finish(suite: _Suite, root: Node, report: Report, sha256: str) -> SuiteSpec:
         made = suite(path.resolve().parent, sha256)
+        if report.problems:
+            raise report.failure()
         return replace(made, unsupported=report.found_unsupported)
 
     return read_file(path, shown, SUITE, finish)

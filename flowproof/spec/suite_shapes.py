@@ -5,14 +5,17 @@ Counterpart: `suite` reads a file with it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from posixpath import normpath
 from typing import Any
 
+from flowproof.model.flow_spec import FlowSettings
 from flowproof.spec.agent_shapes import CWD, ENV, URL
 from flowproof.spec.containers import ListOf, MapOf
 from flowproof.spec.flow_shapes import ONE_LINE, TAGS, VARIABLE_NAME, regex_check
 from flowproof.spec.records import Field, OneOf, Record, Values
 from flowproof.spec.shapes import Duration, Flag, Text, Whole
-from flowproof.spec.source import Report
+from flowproof.spec.source import Mark, Report
 
 _COMMAND = Text("a command", variables=True)
 _RETRIES = Whole(0, 100)
@@ -51,21 +54,42 @@ _SERVICE = Record(
     ),
     _nothing,
 )
+_NEEDS = Field(
+    "needs",
+    ListOf(Text("a flow's path or a service's name"), "a list of flows and services"),
+    "Flows that must have passed, and services that must be up.",
+)
+_RESOURCES = Field("resources", ListOf(Text(), "a list of names"), "What no two flows use at once.")
+_FLOW_TIMEOUT = Field("timeout", Duration(), "How long the flow may take.")
+_FLOW_RETRIES = Field("retries", _RETRIES, "How often a failed flow is tried again.")
+_FLOW_TAGS = Field("tags", TAGS, "More tags for this flow.")
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedSettings:
+    """The settings of one flow, with where they and its needs stand."""
+
+    settings: FlowSettings
+    mark: Mark
+    needs_mark: Mark
+
+
+def _flow_settings(values: Values, report: Report) -> PlacedSettings:
+    settings = FlowSettings(
+        needs=tuple(map(normpath, values.get(_NEEDS, ()))),
+        resources=values.get(_RESOURCES, ()),
+        timeout=values.get(_FLOW_TIMEOUT),
+        retries=values.get(_FLOW_RETRIES),
+        tags=values.get(_FLOW_TAGS, ()),
+    )
+    return PlacedSettings(settings, values.mark, values.mark_of(_NEEDS))
+
+
 _FLOW_SETTINGS = Record(
     "the settings of a flow",
     "What the suite says about one flow.",
-    (
-        Field(
-            "needs",
-            ListOf(Text("a flow's path or a service's name"), "a list of flows and services"),
-            "Flows that must have passed, and services that must be up.",
-        ),
-        Field("resources", ListOf(Text(), "a list of names"), "What no two flows use at once."),
-        Field("timeout", Duration(), "How long the flow may take."),
-        Field("retries", _RETRIES, "How often a failed flow is tried again."),
-        Field("tags", TAGS, "More tags for this flow."),
-    ),
-    _nothing,
+    (_NEEDS, _RESOURCES, _FLOW_TIMEOUT, _FLOW_RETRIES, _FLOW_TAGS),
+    _flow_settings,
 )
 
 NAME = Field("name", ONE_LINE, "The suite's name. Default: the name of its folder.")
@@ -106,9 +130,7 @@ JOBS = Field(
     "How many flows run at once.",
 )
 TIMEOUT = Field("timeout", Duration(), "How long a flow may take that says nothing itself.")
-RETRIES = Field(
-    "retries", _RETRIES, "How often a failed flow is tried again.", default=0, later="retries"
-)
+RETRIES = Field("retries", _RETRIES, "How often a failed flow is tried again.", default=0)
 STRICT = Field("strict", Flag(), "Make every flow strict.", default=False)
 TAGS_FIELD = Field("tags", TAGS, "Tags for every flow.")
 SERVICES = Field(
@@ -131,7 +153,6 @@ FLOWS = Field(
         key_accepted="the path of a flow file, relative to this file",
     ),
     "Settings of single flows, by path relative to this file.",
-    later="flows",
 )
 
 FIELDS: tuple[Field[Any], ...] = (

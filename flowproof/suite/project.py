@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from flowproof.errors import FlowproofError, NotBuiltYet, UsageError
-from flowproof.files import shortened
 from flowproof.flow.job import FlowJob, relative
-from flowproof.model.flow_spec import FlowSpec, SuiteSpec
+from flowproof.model.flow_spec import FlowSettings, FlowSpec, SuiteSpec
 from flowproof.model.phase import Phase
 from flowproof.spec.flow import load_flow
-from flowproof.suite.discover import SUFFIX, nearest_suite
+from flowproof.suite.discover import nearest_suite
 from flowproof.trace.file import find_trace, trace_path
 from flowproof.version import __version__
 
@@ -21,11 +19,13 @@ from flowproof.version import __version__
 @dataclass(frozen=True, slots=True)
 class JobOptions:
     """What the command line says about every flow of a run. `trace` replaces the trace beside
-    the spec, to read at replay or to write at record."""
+    the spec, to read at replay or to write at record; `timeout`, in seconds, bounds what each
+    flow may take."""
 
     phase: Phase
     trace: Path | None = None
     strict: bool = False
+    timeout: float | None = None
 
 
 @dataclass(slots=True)
@@ -36,6 +36,7 @@ class Project:
     here: Path
     options: JobOptions
     _suites: dict[Path, SuiteSpec] = field(default_factory=dict)
+    _settings: dict[str, dict[Path, FlowSettings]] = field(default_factory=dict)
 
     def suite_of(self, folder: Path) -> SuiteSpec | None:
         """The suite that governs a folder, if any.
@@ -75,6 +76,20 @@ class Project:
             raise NotBuiltYet([(str(one.position), one.feature) for one in suite.unsupported])
         return suite
 
+    def settings(self, spec_path: Path) -> FlowSettings:
+        """What the suite of a flow says of it; nothing where it does not name it.
+
+        :raises FlowproofError: if its suite cannot be used.
+        """
+        suite = self.suite_of(spec_path.parent)
+        if suite is None or not suite.flows:
+            return FlowSettings()
+        if suite.folder not in self._settings:
+            self._settings[suite.folder] = {
+                Path(suite.folder, path).resolve(): one for path, one in suite.flows.items()
+            }
+        return self._settings[suite.folder].get(spec_path.resolve(), FlowSettings())
+
     def job(self, spec_path: Path) -> FlowJob:
         """Load one flow from an absolute path.
 
@@ -89,7 +104,9 @@ class Project:
             trace = (find_trace if options.phase == "replay" else trace_path)(spec_path)
         spec = load_flow(spec_path, shown=relative(spec_path, self.here))
         return FlowJob(
-            spec=_in_suite(spec, suite) if suite else spec,
+            spec=_bounded(
+                _in_suite(spec, self.settings(spec_path), suite) if suite else spec, options.timeout
+            ),
             spec_path=spec_path,
             trace_path=trace,
             folder=self.here,
@@ -100,31 +117,17 @@ class Project:
         )
 
 
-def _in_suite(spec: FlowSpec, suite: SuiteSpec) -> FlowSpec:
-    """A flow with what its suite says of every flow: more tags, and a bound on its time."""
-    limit = spec.agent.timeout if suite.timeout is None else suite.timeout
-    return replace(
-        spec,
-        agent=replace(spec.agent, timeout=min(spec.agent.timeout, limit)),
-        tags=tuple(dict.fromkeys((*spec.tags, *suite.tags))),
-    )
+def _in_suite(spec: FlowSpec, settings: FlowSettings, suite: SuiteSpec) -> FlowSpec:
+    """A flow with what its suite says of it and of every flow: more tags, bounds on its time."""
+    tags = tuple(dict.fromkeys((*spec.tags, *suite.tags, *settings.tags)))
+    limit = suite.timeout if settings.timeout is None else settings.timeout
+    return _bounded(replace(spec, tags=tags), limit)
 
 
-def ordered(specs: Sequence[Path], suite: SuiteSpec | None) -> tuple[Path, ...]:
-    """The flows that the suite's `order` names first, in that order, then the rest as given.
-
-    :raises UsageError: if it names a file that is not there, or is no flow.
-    """
-    if suite is None:
-        return tuple(specs)
-    if others := [path for path in suite.order if not path.endswith(SUFFIX)]:
-        other = shortened(others[0])
-        raise UsageError(f"suite {suite.name}: `order` names what is no flow: {other}")
-    if missing := [path for path in suite.order if not Path(suite.folder, path).exists()]:
-        raise UsageError(f"suite {suite.name}: `order` names what is not there: {missing[0]}")
-    # By where they are and not by how they are spelt: a folder may be a symbolic link.
-    place = {Path(suite.folder, path).resolve(): at for at, path in enumerate(suite.order)}
-    return tuple(sorted(specs, key=lambda spec: place.get(spec.resolve(), len(place))))
+def _bounded(spec: FlowSpec, limit: float | None) -> FlowSpec:
+    if limit is None or limit >= spec.agent.timeout:
+        return spec
+    return replace(spec, agent=replace(spec.agent, timeout=limit))
 
 
 def require_version(suite: SuiteSpec, shown: str) -> None:

@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from flowproof.errors import CapabilityError, ExitCode, FlowproofError, TraceMissing
@@ -40,10 +41,14 @@ def run_record(
     *,
     interrupted: bool,
     allow_empty: bool,
+    fail_on_flaky: bool = False,
     warnings: tuple[str, ...] = (),
 ) -> RunRecord:
     """Everything a run left to say; `duration` in seconds. A run in which no flow ran has the
     exit code for that, unless `allow_empty`."""
+    exit_code = _exit_code(flows, interrupted=interrupted, allow_empty=allow_empty)
+    if fail_on_flaky and any(flow.verdict is Verdict.FLAKY for flow in flows):
+        exit_code = combined_exit_code((exit_code, ExitCode.FLOW_FAILED))
     return RunRecord(
         id=facts.id,
         suite=facts.suite,
@@ -56,7 +61,7 @@ def run_record(
         platform=f"{sys.platform}-{platform.machine()}",
         host=socket.gethostname(),
         partial=facts.partial,
-        exit_code=_exit_code(flows, interrupted=interrupted, allow_empty=allow_empty),
+        exit_code=exit_code,
         flows=tuple(flows),
         warnings=warnings,
     )
@@ -84,16 +89,39 @@ def untraced(job: FlowJob, project: Project) -> FlowRecord:
     return _named(_unrun(job.spec_path, project, verdict, code, str(missing)), job.spec)
 
 
-def cut_off(spec: Path, project: Project, *, running: bool) -> FlowRecord:
-    """A flow that an interrupt ended, or kept from beginning."""
-    verdict, code = Verdict.SKIPPED, ExitCode.PASSED
-    reason = "the run was interrupted before it began"
+class Cut(Enum):
+    """What ended a run before all of its flows had."""
+
+    INTERRUPT = ExitCode.INTERRUPTED, "interrupted", "the run was interrupted before it began"
+    GLOBAL_TIMEOUT = (
+        ExitCode.WORLD_ERROR,
+        "cut off by the time limit of the whole run",
+        "the time limit of the whole run passed before it began",
+    )
+
+    def __init__(self, exit_code: ExitCode, running: str, waiting: str) -> None:
+        self.exit_code = exit_code
+        self.running = running
+        self.waiting = waiting
+
+
+def cut_off(spec: Path, project: Project, cut: Cut, *, running: bool) -> FlowRecord:
+    """A flow that was ended while it was `running`, or kept from beginning."""
     if running:
-        verdict, code = Verdict.ERROR, ExitCode.INTERRUPTED
-        reason = "interrupted while it ran"
-    record = _unrun(spec, project, verdict, code, reason)
+        reason = f"{cut.running} while it ran"
+        return _read(_unrun(spec, project, Verdict.ERROR, cut.exit_code, reason), project)
+    return not_run(spec, project, cut.waiting)
+
+
+def not_run(spec: Path, project: Project, reason: str) -> FlowRecord:
+    """A flow that does not run, because of what became of others or of the run."""
+    return _read(_unrun(spec, project, Verdict.SKIPPED, ExitCode.PASSED, reason), project)
+
+
+def _read(record: FlowRecord, project: Project) -> FlowRecord:
+    """With what its spec says of it, where that can be read."""
     try:
-        return _named(record, project.job(spec).spec)
+        return _named(record, project.job(project.here / record.path).spec)
     except FlowproofError:
         return record
 

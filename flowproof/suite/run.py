@@ -1,11 +1,13 @@
-"""Runs flows one after another and folds what they left into one run record."""
+"""Runs the flows of a plan, as many at once as there are slots, and makes one record of them.
+
+`plan` says what each waits for; `gate` lets them in.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
@@ -13,7 +15,10 @@ import anyio
 from flowproof.errors import FlowproofError
 from flowproof.flow.job import World
 from flowproof.flow.run import reason_to_skip, run_flow
+from flowproof.graph.scheduler import TaskContext, TaskEnd, run_graph
 from flowproof.model.clock import utc_text
+from flowproof.suite.gate import Gate
+from flowproof.suite.plan import FLOW, PlannedFlow, graph_of
 from flowproof.suite.project import Project
 
 if TYPE_CHECKING:
@@ -36,7 +41,9 @@ class RunOptions:
 
     With `skip_untraced`, a flow without a trace is skipped and not an error; `allow_empty` lets
     a run in which nothing ran be green; `partial` says that the flows are a selection;
-    `warnings` are about the run as a whole.
+    `warnings` are about the run as a whole. `jobs` flows run at once. After `max_failures` of
+    them failed no other begins, and after `global_timeout` seconds all end. With
+    `fail_on_flaky`, one that passed only when it was tried again makes the run red.
     """
 
     command: str
@@ -46,6 +53,10 @@ class RunOptions:
     allow_empty: bool = False
     partial: bool = False
     warnings: tuple[str, ...] = ()
+    jobs: int = 1
+    max_failures: int | None = None
+    global_timeout: float | None = None
+    fail_on_flaky: bool = False
 
 
 def new_run_id(now: datetime, chance: bytes) -> str:
@@ -74,29 +85,42 @@ class Interrupt:
 
 
 async def run_flows(
-    specs: Sequence[Path],
+    planned: Sequence[PlannedFlow],
     project: Project,
     world: World,
     options: RunOptions,
     progress: Progress,
     interrupt: Interrupt,
 ) -> RunRecord:
-    """Run these flows in order. A flow whose spec cannot be read is an `error`, and the others
-    still run. After an interrupt what was running is an `error`, the rest `skipped`."""
+    """Run these flows. A flow whose spec cannot be read is an `error`, and the others still run.
+    After an interrupt, or the end of the time for all, what was running is an `error`, the rest
+    `skipped`. The record has the flows in the order of the plan.
+
+    :raises GraphError: if flows wait for each other.
+    """
     started, begun = world.clock.now(), world.clock.monotonic()
-    flows: list[FlowRecord] = []
+    run = _Run(planned, project, world, options, progress)
+    ends: dict[str, TaskEnd] = {}
+    seconds = options.global_timeout
     with anyio.CancelScope() as scope:
         interrupt.watch(scope)
-        for spec in specs:
-            record = await _one(spec, project, world, options, progress)
-            flows.append(record)
-            progress.flow_ended(record)
+        if seconds is not None:
+            scope.deadline = anyio.current_time() + seconds
+        await run_graph(graph_of(planned), {FLOW: run.flow}, clock=world.clock, ends=ends)
     # Here and not above: records are loaded after the first agent was launched.
-    from flowproof.suite.records import RunFacts, cut_off, run_record
+    from flowproof.suite.records import Cut, RunFacts, cut_off, run_record
 
-    for index, spec in enumerate(specs[len(flows) :]):
-        flows.append(cut_off(spec, project, running=index == 0))
-        progress.flow_ended(flows[-1])
+    cut = Cut.INTERRUPT if interrupt.requested else Cut.GLOBAL_TIMEOUT
+    flows: list[FlowRecord] = []
+    for one in planned:
+        record = run.records.get(one.id)
+        if record is None and (error := ends[one.id].error) is not None:
+            raise error
+        if record is None:
+            record = cut_off(one.spec, project, cut, running=one.id in run.running)
+            record = replace(record, name=one.named(record.name))
+            progress.flow_ended(record)
+        flows.append(record)
     return run_record(
         RunFacts(
             id=new_run_id(started, options.chance),
@@ -104,29 +128,114 @@ async def run_flows(
             command=options.command,
             phase=project.options.phase,
             started=utc_text(started),
-            partial=options.partial,
+            partial=options.partial or run.stopped,
         ),
         flows,
         world.clock.monotonic() - begun,
         interrupted=interrupt.requested,
         allow_empty=options.allow_empty,
+        fail_on_flaky=options.fail_on_flaky,
         warnings=options.warnings,
     )
 
 
-async def _one(
-    spec: Path, project: Project, world: World, options: RunOptions, progress: Progress
-) -> FlowRecord:
-    try:
-        job = project.job(spec)
-    except FlowproofError as error:
-        from flowproof.suite.records import unreadable
+class _Run:
+    """The state of one run. `records` are of the flows that ended, `running` has the ids of those
+    that began and have not."""
 
-        return unreadable(spec, project, error)
-    progress.flow_started(job.spec.name)
-    needs_trace = options.skip_untraced and job.phase == "replay"
-    if needs_trace and not job.trace_path.exists() and not reason_to_skip(job.spec, world.environ):
-        from flowproof.suite.records import untraced
+    def __init__(
+        self,
+        planned: Sequence[PlannedFlow],
+        project: Project,
+        world: World,
+        options: RunOptions,
+        progress: Progress,
+    ) -> None:
+        self._planned = {one.id: (at, one) for at, one in enumerate(planned)}
+        self._project = project
+        self._world = world
+        self._options = options
+        self._progress = progress
+        self._gate = Gate(options.jobs)
+        self._timed = any(one.seconds is not None for one in planned)
+        # Mutable: what has happened so far.
+        self.records: dict[str, FlowRecord] = {}
+        self.running: set[str] = set()
+        self._failures = 0
 
-        return untraced(job, project)
-    return await run_flow(job, world)
+    @property
+    def stopped(self) -> bool:
+        """Whether so many flows failed that no other may begin."""
+        limit = self._options.max_failures
+        return limit is not None and self._failures >= limit
+
+    async def flow(self, context: TaskContext) -> FlowRecord:
+        """One flow, from its needs to its verdict."""
+        at, one = self._planned[context.node.id]
+        unmet = next((need for need in one.needs if not self._passed(need)), None)
+        if unmet is not None:
+            return self._ended(one, self._not_run(one, f"{unmet}, which it needs, did not pass"))
+        async with self._gate.admit((self._urgency(one), at), one.locks) as slot:
+            if self.stopped:
+                failed = f"{self._failures} flow{'s' * (self._failures != 1)} had failed"
+                return self._ended(one, self._not_run(one, f"it did not begin, since {failed}"))
+            self.running.add(one.id)
+            record = await self._tried(one)
+            return self._ended(one, replace(record, slot=slot))
+
+    def _passed(self, id: str) -> bool:
+        from flowproof.model.outcome import Verdict
+
+        record = self.records.get(id)
+        return record is None or (record.verdict.green and record.verdict is not Verdict.SKIPPED)
+
+    def _urgency(self, one: PlannedFlow) -> float:
+        """The smaller the sooner: the longest first, and before them what nobody has timed."""
+        if not self._timed:
+            return 0.0
+        return float("-inf") if one.seconds is None else -one.seconds
+
+    def _not_run(self, one: PlannedFlow, reason: str) -> FlowRecord:
+        from flowproof.suite.records import not_run
+
+        return not_run(one.spec, self._project, reason)
+
+    def _ended(self, one: PlannedFlow, record: FlowRecord) -> FlowRecord:
+        record = replace(record, name=one.named(record.name))
+        self.records[one.id] = record
+        self.running.discard(one.id)
+        self._failures += bool(record.exit_code)
+        self._progress.flow_ended(record)
+        return record
+
+    async def _tried(self, one: PlannedFlow) -> FlowRecord:
+        """The flow, tried again after what may end otherwise next time; each try begins anew."""
+        record = await self._once(one)
+        if not one.retries:
+            return record
+        from flowproof.suite.attempts import again, with_attempts
+
+        earlier: list[FlowRecord] = []
+        while again(record) and len(earlier) < one.retries:
+            earlier.append(record)
+            record = await self._once(one)
+        return with_attempts(record, earlier)
+
+    async def _once(self, one: PlannedFlow) -> FlowRecord:
+        try:
+            job = self._project.job(one.spec)
+        except FlowproofError as error:
+            from flowproof.suite.records import unreadable
+
+            return unreadable(one.spec, self._project, error)
+        self._progress.flow_started(one.named(job.spec.name))
+        untraced = job.phase == "replay" and not job.trace_path.exists()
+        if (
+            self._options.skip_untraced
+            and untraced
+            and not reason_to_skip(job.spec, self._world.environ)
+        ):
+            from flowproof.suite.records import untraced as without_trace
+
+            return without_trace(job, self._project)
+        return await run_flow(job, self._world)

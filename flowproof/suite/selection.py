@@ -16,6 +16,7 @@ from flowproof.errors import FlowproofError, UsageError
 from flowproof.files import shortened
 from flowproof.suite.discover import SUFFIX
 from flowproof.suite.expression import Expression
+from flowproof.suite.needs import groups
 from flowproof.suite.project import Project
 from flowproof.suite.sharding import Shard, part_of
 
@@ -77,11 +78,31 @@ def select(
     keys = {spec: key_of(spec, folder) for spec in specs}
     chosen = [spec for spec in specs if _wanted(spec, keys[spec], selection, project)]
     if selection.shard is not None:
-        mine = part_of([keys[one] for one in chosen], selection.shard, selection.durations)
-        chosen = [spec for spec in chosen if keys[spec] in mine]
+        mine = _share(chosen, keys, selection, selection.shard, project)
+        chosen = [spec for spec in chosen if spec in mine]
     if (seed := selection.seed) is not None:
         chosen.sort(key=lambda spec: _drawn(seed, keys[spec]))
     return tuple(chosen)
+
+
+def _share(
+    chosen: Sequence[Path],
+    keys: Mapping[Path, str],
+    selection: Selection,
+    shard: Shard,
+    project: Project,
+) -> frozenset[Path]:
+    """The flows of one shard. Flows that need each other stay together."""
+    known = selection.durations or {}
+    members = {
+        min(keys[one] for one in group if one in keys): group for group in groups(chosen, project)
+    }
+    seconds = {
+        name: sum(known[keys[one]] for one in group if keys.get(one) in known)
+        for name, group in members.items()
+        if any(keys.get(one) in known for one in group)
+    }
+    return frozenset(one for name in part_of([*members], shard, seconds) for one in members[name])
 
 
 def _drawn(seed: str, key: str) -> bytes:

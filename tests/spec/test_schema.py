@@ -35,6 +35,11 @@ SEMANTIC = {
     "cannot be kept from leaking": "compares steps with the content of other keys",
     "is greater than": "compares two numbers",
     "holds for every run": "one key's value depends on the absence of another",
+    "in the suite's folder": "whether a file exists",
+    "is no flow: its name ends in": "the same rule as for discovery",
+    "which is neither a flow": "whether a file exists, or another key names it",
+    "flows wait for each other": "follows needs through other keys",
+    "whose flows run before all others": "compares two keys",
     "more than once": "names the repeated entry; paths are compared as texts",
 }
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from flowproof.errors import SpecError
+from flowproof.model.flow_spec import FlowSettings
 from flowproof.suite.discover import nearest_suite
 from tests.spec.support import suite, suite_messages
 
@@ -32,11 +34,18 @@ services:
   log: {command: log, ready: {log: "listening on [0-9]+"}}
 flows:
   refund.flow.yaml:
-    {needs: [login.flow.yaml, api], resources: [r], timeout: 60s, retries: 1, tags: [slow]}
+    {needs: [smoke/login.flow.yaml, api], resources: [r], timeout: 60s, retries: 1, tags: [slow]}
 """
 
 
+def add_flows(folder: Path, *paths: str) -> None:
+    for path in paths:
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).touch()
+
+
 def test_every_key(tmp_path: Path) -> None:
+    add_flows(tmp_path, "smoke/login.flow.yaml", "refund.flow.yaml")
     spec = suite(tmp_path, FULL)
     assert spec.name == "support-bot"
     assert spec.folder == str(tmp_path.resolve())
@@ -51,10 +60,67 @@ def test_every_key(tmp_path: Path) -> None:
         ("after_all", 7),
         ("before_each", 8),
         ("after_each", 9),
-        ("retries", 13),
         ("services", 16),
-        ("flows", 20),
     ]
+    assert spec.retries == 2
+    assert spec.flows == {
+        "refund.flow.yaml": FlowSettings(
+            ("smoke/login.flow.yaml", "api"), ("r",), 60.0, 1, ("slow",)
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("flows: {c.flow.yaml: {}}", "1:22: there is no flow `c.flow.yaml`", id="flow"),
+        pytest.param("flows: {a: {}}", "1:12: `a` is no flow: its name ends in", id="name"),
+        pytest.param(
+            "flows: {a.flow.yaml: {needs: [d/B.flow.yaml]}}",
+            "1:23: `needs` names `d/B.flow.yaml`, which is neither a flow",
+            id="need",
+        ),
+        pytest.param(
+            "flows: {a.flow.yaml: {needs: [a.flow.yaml]}}",
+            "1:23: flows wait for each other: `a.flow.yaml` → `a.flow.yaml`",
+            id="itself",
+        ),
+        pytest.param(
+            "flows:\n  a.flow.yaml: {needs: [d/b.flow.yaml]}\n"
+            "  d/b.flow.yaml: {needs: [./a.flow.yaml]}",
+            "2:17: flows wait for each other: `a.flow.yaml` → `d/b.flow.yaml` → `a.flow.yaml`",
+            id="circle",
+        ),
+        pytest.param(
+            "order: [a.flow.yaml, d/b.flow.yaml]\nflows: {a.flow.yaml: {needs: [d/b.flow.yaml]}}",
+            "2:23: flows wait for each other",
+            id="circle with the order",
+        ),
+        pytest.param(
+            "order: [a.flow.yaml]\nflows: {a.flow.yaml: {needs: [d/b.flow.yaml]}}",
+            "2:23: `a.flow.yaml` is in `order`, whose flows run before all others",
+            id="before its need",
+        ),
+    ],
+)
+def test_flows_that_are_not_there_or_wait_for_each_other(
+    tmp_path: Path, text: str, expected: str
+) -> None:
+    add_flows(tmp_path, "a.flow.yaml", "d/b.flow.yaml")
+    [problem] = suite_messages(tmp_path, text)
+    assert problem.startswith(expected)
+
+
+def test_a_misspelt_need_gets_a_suggestion(tmp_path: Path) -> None:
+    add_flows(tmp_path, "a.flow.yaml", "d/b.flow.yaml")
+    with pytest.raises(SpecError, match=r"d/b\.flow\.yaml`\?"):
+        suite(tmp_path, "flows: {a.flow.yaml: {needs: [d/bb.flow.yaml]}}")
+
+
+def test_needs_along_the_order_are_no_circle(tmp_path: Path) -> None:
+    add_flows(tmp_path, "a.flow.yaml", "d/b.flow.yaml")
+    text = "order: [d/b.flow.yaml]\nflows: {a.flow.yaml: {needs: [d/b.flow.yaml]}}"
+    assert suite_messages(tmp_path, text) == []
 
 
 def test_defaults(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from flowproof.errors import CapabilityError, ExitCode, SpecError, UsageError
 from flowproof.model.phase import Phase
-from flowproof.suite.project import JobOptions, Project, ordered
+from flowproof.suite.order import ordered
+from flowproof.suite.project import JobOptions, Project
 from flowproof.version import __version__
 
 SPEC = """\
@@ -109,12 +110,12 @@ def test_min_version(tmp_path: Path, wanted: str, fits: bool) -> None:
 
 
 def test_what_a_suite_declares_and_cannot_be_run(tmp_path: Path) -> None:
-    write(tmp_path / "suite.yaml", "before_all: ./seed\nretries: 2\n")
+    write(tmp_path / "suite.yaml", "before_all: ./seed\nsecrets: [A]\n")
     with pytest.raises(CapabilityError) as caught:
         project(tmp_path).suite_of(tmp_path)
     assert "suite.yaml:1:" in str(caught.value)
     assert "`before_all` cannot be run" in str(caught.value)
-    assert "`retries` cannot be run" in str(caught.value)
+    assert "`secrets` cannot be run" in str(caught.value)
     assert caught.value.exit_code is ExitCode.WORLD_ERROR
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -16,6 +17,7 @@ from flowproof.errors import ExitCode
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.phase import Phase
 from flowproof.model.run_record import FlowRecord, RunRecord
+from flowproof.suite.plan import PlanOptions, plan
 from flowproof.suite.project import JobOptions, Project
 from flowproof.suite.run import Interrupt, RunOptions, new_run_id, run_flows
 from flowproof.trace.file import write_trace
@@ -63,14 +65,22 @@ def run(
     strict: bool = False,
     skip_untraced: bool = False,
     allow_empty: bool = False,
+    planned: PlanOptions | None = None,
+    **more: Any,
 ) -> RunRecord:
     options = RunOptions(
-        "suite run", "s", b"\x01\x02\x03", skip_untraced=skip_untraced, allow_empty=allow_empty
+        "suite run",
+        "s",
+        b"\x01\x02\x03",
+        skip_untraced=skip_untraced,
+        allow_empty=allow_empty,
+        **more,
     )
+    project = Project(folder, JobOptions(phase, strict=strict))
     call = functools.partial(
         run_flows,
-        specs,
-        Project(folder, JobOptions(phase, strict=strict)),
+        plan(specs, project, planned or PlanOptions()),
+        project,
         world(driver or asks(HELLO)),
         options,
         heard or Heard(),

@@ -1,0 +1,109 @@
+"""The options that say how the flows of a suite run: how many at once, how often, how long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+_LONGEST = 7 * 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The options as they were typed; times are in seconds."""
+
+    jobs: str | None = None
+    retries: int | None = None
+    fail_on_flaky: bool = False
+    repeat: int = 1
+    max_failures: int | None = None
+    timeout: float | None = None
+    global_timeout: float | None = None
+
+    def slots(self, suite: str | None) -> int:
+        """How many flows run at once, where the `suite` says this about it.
+
+        :raises UsageError: if the option cannot be used.
+        """
+        from flowproof.suite.jobs import parse_jobs
+
+        return parse_jobs(self.jobs or suite or "auto", "-j")
+
+
+def running_options(function: F) -> F:
+    """Add -j, --retries, --fail-on-flaky, --repeat, -x, --max-failures, --timeout and
+    --global-timeout, passed on as one `running`."""
+
+    def gathered(
+        *args: Any,
+        jobs: str | None,
+        retries: int | None,
+        fail_on_flaky: bool,
+        repeat: int,
+        exit_first: bool,
+        max_failures: int | None,
+        timeout: float | None,
+        global_timeout: float | None,
+        **kwargs: Any,
+    ) -> Any:
+        running = Running(
+            jobs,
+            retries,
+            fail_on_flaky,
+            repeat,
+            1 if exit_first else max_failures,
+            timeout,
+            global_timeout,
+        )
+        return function(*args, running=running, **kwargs)
+
+    gathered.__name__ = function.__name__
+    gathered.__doc__ = function.__doc__
+    gathered.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+    seconds = click.FloatRange(0.001, _LONGEST)
+    for option in (
+        click.option(
+            "--global-timeout",
+            metavar="SECONDS",
+            type=seconds,
+            help="End the whole run after this time, with reports of what finished.",
+        ),
+        click.option(
+            "--timeout", metavar="SECONDS", type=seconds, help="The most that one flow may take."
+        ),
+        click.option(
+            "--max-failures",
+            metavar="N",
+            type=click.IntRange(1),
+            help="Begin no other flow once N failed.",
+        ),
+        click.option("-x", "exit_first", is_flag=True, help="The same as --max-failures 1."),
+        click.option(
+            "--repeat",
+            metavar="N",
+            type=click.IntRange(1, 1000),
+            default=1,
+            help="Run each flow N times.",
+        ),
+        click.option(
+            "--fail-on-flaky", is_flag=True, help="Be red if a flow passed only when tried again."
+        ),
+        click.option(
+            "--retries",
+            metavar="N",
+            type=click.IntRange(0, 100),
+            help="Try a failed flow again up to N times.",
+        ),
+        click.option(
+            "-j",
+            "--jobs",
+            metavar="N|auto|50%",
+            help="How many flows run at once. Default: what the suite says, else one per core.",
+        ),
+    ):
+        gathered = option(gathered)
+    return gathered  # type: ignore[return-value]

@@ -1,0 +1,137 @@
+"""Turns the flows of a run into one graph: what each waits for, and what no two use at once.
+
+`run` runs the graph; `gate` lets flows in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from flowproof.errors import FlowproofError
+from flowproof.flow.job import FlowJob, relative
+from flowproof.graph.task import Graph, TaskNode
+from flowproof.suite.needs import needed
+from flowproof.suite.order import waits
+from flowproof.suite.project import Project
+
+FLOW = "flow"
+"""The kind of the tasks that are flows."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFlow:
+    """One run of one flow, by an `id` that no other of the run has.
+
+    Flows in `needs` must have passed, those in `after` only have ended; both are ids. No two
+    flows that share one of their `locks` run at once. `seconds` is what it took last time.
+    `repetition` is such as `2/3`.
+    """
+
+    id: str
+    spec: Path
+    needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    locks: frozenset[str] = frozenset()
+    retries: int = 0
+    seconds: float | None = None
+    repetition: str = ""
+
+    def named(self, name: str) -> str:
+        """The name of the flow as the record of the run has it."""
+        return f"{name} [{self.repetition}]" if self.repetition else name
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """What the command line says of all flows. `retries` is None where each suite decides."""
+
+    retries: int | None = None
+    repeat: int = 1
+
+
+def plan(
+    specs: Sequence[Path],
+    project: Project,
+    options: PlanOptions,
+    seconds: Mapping[Path, float] | None = None,
+) -> tuple[PlannedFlow, ...]:
+    """Every flow to run, in the order given; `specs` are absolute and hold what they need."""
+    places = {spec.resolve(): spec for spec in specs}
+    first = waits(specs, project)
+    planned: list[PlannedFlow] = []
+    for spec in specs:
+        needs = [places[one.resolve()] for one in needed(spec, project) if one.resolve() in places]
+        one = PlannedFlow(
+            id=relative(spec, project.here),
+            spec=spec,
+            needs=_ids(needs, project, options.repeat),
+            after=_ids([first[spec]] if spec in first else [], project, options.repeat),
+            locks=_locks(spec, project),
+            retries=_retries(spec, project, options),
+            seconds=(seconds or {}).get(spec),
+        )
+        planned += _repeated(one, options.repeat)
+    return tuple(planned)
+
+
+def _repeated(one: PlannedFlow, count: int) -> list[PlannedFlow]:
+    if count == 1:
+        return [one]
+    names = [f"{number}/{count}" for number in range(1, count + 1)]
+    return [replace(one, id=f"{one.id} [{name}]", repetition=name) for name in names]
+
+
+def _ids(specs: Sequence[Path], project: Project, repeat: int) -> tuple[str, ...]:
+    found: list[str] = []
+    for spec in specs:
+        found += [
+            one.id for one in _repeated(PlannedFlow(relative(spec, project.here), spec), repeat)
+        ]
+    return tuple(found)
+
+
+def _retries(spec: Path, project: Project, options: PlanOptions) -> int:
+    if options.retries is not None:
+        return options.retries
+    try:
+        suite, own = project.suite_of(spec.parent), project.settings(spec).retries
+    except FlowproofError:
+        return 0
+    return own if own is not None else suite.retries if suite else 0
+
+
+def _locks(spec: Path, project: Project) -> frozenset[str]:
+    """What a flow has to itself: fixed ports, and what its suite says."""
+    try:
+        ports, resources = fixed_ports(project.job(spec)), project.settings(spec).resources
+    except FlowproofError:
+        return frozenset()
+    return frozenset([*map("port {}".format, ports), *map("resource {}".format, resources)])
+
+
+def fixed_ports(job: FlowJob) -> tuple[int, ...]:
+    """The loopback ports that a flow's spec names itself."""
+    ports = (job.spec.agent.proxy_port, *(server.port for server in job.spec.mcp))
+    return tuple(port for port in ports if port)
+
+
+def graph_of(planned: Sequence[PlannedFlow]) -> Graph:
+    """The graph of a run: a task per flow.
+
+    :raises GraphError: if flows wait for each other.
+    """
+    known = {one.id for one in planned}
+    return Graph.of(
+        TaskNode(
+            one.id,
+            FLOW,
+            tuple(
+                dict.fromkeys(
+                    need for need in (*one.needs, *one.after) if need in known and need != one.id
+                )
+            ),
+        )
+        for one in planned
+    )
