@@ -24,14 +24,15 @@ class Running:
     timeout: float | None = None
     global_timeout: float | None = None
 
-    def slots(self, suite: str | None) -> int:
-        """How many flows run at once, where the `suite` says this about it.
+    def slots(self, suite: str | None, *, one_at_a_time: bool) -> int:
+        """How many flows run at once, where the `suite` says this about it, and where hooks
+        around each may bear only one.
 
         :raises UsageError: if the option cannot be used.
         """
         from flowproof.suite.jobs import parse_jobs
 
-        return parse_jobs(self.jobs or suite or "auto", "-j")
+        return parse_jobs(self.jobs or suite or ("1" if one_at_a_time else "auto"), "-j")
 
 
 def running_options(function: F) -> F:

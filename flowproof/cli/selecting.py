@@ -33,7 +33,8 @@ class Chosen:
 class Found:
     """The selected flows, absolute and in order, and the suite that they belong to; `folder` is
     where its state and its run records are kept. `suite_jobs` is what the suite says about how
-    many run at once, `seconds` how long flows took when the whole suite last ran."""
+    many run at once, `one_at_a_time` that it has hooks around each flow, which may not bear two
+    of them. `seconds` is how long flows took when the whole suite last ran."""
 
     specs: tuple[Path, ...]
     suite: str
@@ -41,6 +42,7 @@ class Found:
     partial: bool
     warnings: tuple[str, ...]
     suite_jobs: str | None = None
+    one_at_a_time: bool = False
     seconds: Mapping[Path, float] = field(default_factory=dict)
 
 
@@ -120,8 +122,22 @@ def found_below(paths: Sequence[Path], chosen: Chosen, project: Project) -> Foun
         selection.partial,
         tuple(warnings),
         suite.jobs if suite else None,
+        _hooked(selected, project),
         {} if seed is not None else _timed(selected, folder),
     )
+
+
+def _hooked(specs: Sequence[Path], project: Project) -> bool:
+    from flowproof.errors import FlowproofError
+
+    for folder in dict.fromkeys(spec.parent for spec in specs):
+        try:
+            suite = project.suite_of(folder)
+        except FlowproofError:
+            continue
+        if suite is not None and (suite.before_each or suite.after_each):
+            return True
+    return False
 
 
 def _timed(specs: Sequence[Path], folder: Path) -> dict[Path, float]:

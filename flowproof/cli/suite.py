@@ -11,6 +11,10 @@ from flowproof.cli.options import Output, environment, output_options, put, say
 from flowproof.cli.running_options import Running, running_options
 from flowproof.cli.selecting import Chosen, selection_options
 
+_ONE_AT_A_TIME = (
+    "flows run one at a time, since a suite has before_each or after_each; `jobs:` in the suite "
+    "or -j says otherwise"
+)
 _KINDS = ("html", "junit", "json")
 
 
@@ -100,6 +104,8 @@ def run_suite(
     asked = running or Running()
     project = Project(Path.cwd(), JobOptions("replay", strict=strict, timeout=asked.timeout))
     found = found_below(paths, chosen or Chosen(), project)
+    slots = asked.slots(found.suite_jobs, one_at_a_time=found.one_at_a_time)
+    quiet = slots > 1 or len(found.specs) < 2 or not found.one_at_a_time
     wanted = Plan(
         command="suite run",
         suite=found.suite,
@@ -108,12 +114,12 @@ def run_suite(
         skip_untraced=True,
         allow_empty=allow_empty,
         partial=found.partial,
-        jobs=asked.slots(found.suite_jobs),
+        jobs=slots,
         max_failures=asked.max_failures,
         global_timeout=asked.global_timeout,
         fail_on_flaky=asked.fail_on_flaky,
         reports=_reports((), Path("reports")) if reports is None else reports,
-        warnings=found.warnings,
+        warnings=found.warnings if quiet else (*found.warnings, _ONE_AT_A_TIME),
     )
     return execute(wanted, output, project, CommandDriver(clock=SystemClock()))
 

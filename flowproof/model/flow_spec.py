@@ -297,7 +297,8 @@ class FlowSettings:
 @dataclass(frozen=True, slots=True)
 class SuiteSpec:
     """What a suite.yaml declares; `folder` is absolute. `flows` are by their path relative to it,
-    `retries` is how often a failed flow is tried again."""
+    `retries` is how often a failed flow is tried again. `env_from` and the hooks are commands
+    for `sh -c`."""
 
     name: str
     folder: str
@@ -310,5 +311,10 @@ class SuiteSpec:
     tags: tuple[str, ...] = ()
     jobs: str | None = None
     retries: int = 0
+    env_from: str | None = None
+    before_all: str | None = None
+    after_all: str | None = None
+    before_each: str | None = None
+    after_each: str | None = None
     flows: Mapping[str, FlowSettings] = field(default_factory=dict)
     unsupported: tuple[Unsupported, ...] = ()

@@ -89,7 +89,8 @@ class FlowRecord:
 class RunRecord:
     """Everything a run left to say. `started` is RFC 3339 in UTC, `duration` in seconds.
 
-    `partial` marks a run with a selection: it cannot vouch for the whole suite.
+    `partial` marks a run with a selection: it cannot vouch for the whole suite. `errors` are what
+    went wrong beside the flows, such as in a hook after them.
     """
 
     id: str
@@ -106,6 +107,7 @@ class RunRecord:
     exit_code: ExitCode
     flows: tuple[FlowRecord, ...]
     warnings: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
 
     def counts(self) -> Mapping[Verdict, int]:
         """How many flows ended in each verdict; every verdict is a key, and they add up."""

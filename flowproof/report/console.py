@@ -26,6 +26,7 @@ from flowproof.report.words import (
     outcome_words,
     run_tone,
     seconds,
+    side_calls,
 )
 
 LINE_LIMIT = 500
@@ -124,6 +125,7 @@ def summary(record: RunRecord, reports: Sequence[str] = (), style: Style = PLAIN
     lines = [style.tone(headline(record) + ".", run_tone(record)), end]
     if record.partial and record.command == "suite run":
         lines.append("This run covers a selection: it does not vouch for the whole suite.")
+    lines += [f"{style.tone('error:', 'bad')} {one_line(text)}" for text in record.errors]
     lines += [f"{style.tone('warning:', 'warn')} {one_line(text)}" for text in record.warnings]
     lines += [f"report: {one_line(path)}" for path in reports]
     return "\n".join(lines)
@@ -177,7 +179,8 @@ def _recording(flow: FlowRecord) -> list[str]:
     if flow.trace is None:
         return [f"no trace was written; an earlier one is as it was{retries}"]
     turns = "1 turn" if flow.traffic.recorded == 1 else f"{flow.traffic.recorded} turns"
-    return [f"wrote {one_line(flow.trace.path)} ({turns}){retries}"]
+    held = ", ".join(filter(None, (turns, side_calls(flow.traffic.side_recorded))))
+    return [f"wrote {one_line(flow.trace.path)} ({held}){retries}"]
 
 
 def _agent(agent: AgentExit, reason: str, style: Style, *, verbose: bool) -> list[str]:

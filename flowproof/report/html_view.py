@@ -20,6 +20,7 @@ from flowproof.report.words import (
     outcome_says,
     outcome_words,
     seconds,
+    side_calls,
 )
 
 PRETTY_LIMIT = 200_000
@@ -179,6 +180,8 @@ def _flow_facts(flow: FlowRecord) -> Iterator[tuple[str, str]]:
 def _traffic(flow: FlowRecord) -> str:
     traffic = flow.traffic
     requests = "1 request" if traffic.requests == 1 else f"{traffic.requests} requests"
+    if traffic.side_calls:
+        requests += f" and {side_calls(traffic.side_calls)}"
     if flow.phase == "replay":
         return f"{requests}; {traffic.served} of {traffic.recorded} recorded turns served"
     dropped = traffic.retries_dropped

@@ -44,9 +44,9 @@ def _attributes(record: RunRecord) -> dict[str, str]:
     counts = record.counts()
     attributes = {
         "name": _suite_name(record),
-        "tests": str(len(record.flows)),
+        "tests": str(len(record.flows) + len(record.errors)),
         "failures": str(counts[Verdict.FAIL]),
-        "errors": str(sum(counts[verdict] for verdict in _ERRORS)),
+        "errors": str(sum(counts[verdict] for verdict in _ERRORS) + len(record.errors)),
         "skipped": str(counts[Verdict.SKIPPED]),
         "time": _time(record.duration),
     }
@@ -60,13 +60,19 @@ def _suite(record: RunRecord) -> ET.Element:
     names = case_names(record)
     suite = TestSuite(
         _suite_name(record),
-        [_case(flow, *name, limit) for flow, name in zip(record.flows, names, strict=True)],
+        [
+            *(_case(flow, *name, limit) for flow, name in zip(record.flows, names, strict=True)),
+            *(_beside(record, number, text) for number, text in enumerate(record.errors, 1)),
+        ],
         hostname=clean(record.host),
         properties=dict(_suite_properties(record)),
     )
     element: ET.Element = suite.build_xml_doc()
     element.attrib |= {"time": _time(record.duration)} | _timestamp(record.started)
-    for flow, case in zip(record.flows, element.findall("testcase"), strict=True):
+    for case in element.findall("testcase"):
+        case.set("time", _time(0))
+    # What went wrong beside the flows comes last, and has no flow.
+    for flow, case in zip(record.flows, element.findall("testcase"), strict=False):
         case.attrib |= {"time": _time(flow.duration)} | _timestamp(flow.started)
         case.insert(0, _properties(flow))
     return element
@@ -109,6 +115,21 @@ def _case(flow: FlowRecord, classname: str, name: str, limit: int) -> TestCase:
             case.add_skipped_info(message)
         case Verdict.PASS | Verdict.PASS_NOTHING_ASSERTED | Verdict.FLAKY:
             pass
+    return case
+
+
+def _beside(record: RunRecord, number: int, text: str) -> TestCase:
+    """A case for what went wrong beside the flows: dashboards show nothing but cases."""
+    from junit_xml import TestCase
+
+    classname = _suite_name(record).replace(".", "_")
+    case = TestCase(
+        f"(suite, not a flow) {number}",
+        classname=classname,
+        file="suite.yaml",
+        line=1,
+    )
+    case.add_error_info(shortened(clean(text), MESSAGE_LIMIT), error_type="error")
     return case
 
 

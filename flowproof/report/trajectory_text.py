@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from flowproof.model.trajectory import Message, Trajectory, TurnView
+from flowproof.model.turn import SideCall
 from flowproof.report.text import one_line, readable
+from flowproof.report.words import side_calls
 
 _BODY = 4000
 """Characters of one message that are shown; the trace itself holds the rest."""
@@ -18,6 +21,15 @@ def trajectory_text(trajectory: Trajectory) -> str:
     return "\n\n".join(
         "\n".join(_turn(turn, base)) for turn, base in zip(turns, bases, strict=True)
     )
+
+
+def side_calls_text(calls: Sequence[SideCall]) -> str:
+    """How many calls of which endpoints stand beside the conversation; empty for none."""
+    if not calls:
+        return ""
+    names = Counter(call.operation.dialect for call in calls)
+    listed = ", ".join(f"{one_line(name, 60)} ({count})" for name, count in names.items())
+    return f"{side_calls(len(calls))}: {listed}"
 
 
 def _turn(turn: TurnView, base: TurnView | None) -> Iterator[str]:

@@ -172,6 +172,11 @@ def agent_end(agent: AgentExit) -> str:
     return f"timed out and {ended}" if agent.timed_out else ended
 
 
+def side_calls(count: int) -> str:
+    """How many calls beside the conversation: empty where there were none."""
+    return "" if count == 0 else "1 side call" if count == 1 else f"{count} side calls"
+
+
 def hints(flow: FlowRecord) -> tuple[str, ...]:
     """What to do next about a flow that is not green."""
     found = []

@@ -40,6 +40,11 @@ def _suite(values: Values, report: Report) -> _Suite:
             tags=values.get(keys.TAGS_FIELD, ()),
             jobs=values.get(keys.JOBS),
             retries=values.get(keys.RETRIES, 0),
+            env_from=values.get(keys.ENV_FROM),
+            before_all=values.get(keys.BEFORE_ALL),
+            after_all=values.get(keys.AFTER_ALL),
+            before_each=values.get(keys.BEFORE_EACH),
+            after_each=values.get(keys.AFTER_EACH),
             flows={path: placed.settings for path, placed in flows.items()},
         )
 

@@ -103,22 +103,18 @@ SUITE_ENV = Field(
     ENV.shape,
     "Variables for every flow. One that cannot be resolved fails only the flows that use it.",
 )
-ENV_FROM = Field("env_from", _COMMAND, "A command that prints KEY=VALUE lines.", later="env_from")
+ENV_FROM = Field("env_from", _COMMAND, "A command that prints KEY=VALUE lines.")
 SECRETS = Field(
     "secrets",
     ListOf(VARIABLE_NAME, "a list of names of variables"),
     "Variables whose values must never be seen.",
     later="secrets",
 )
-HOOKS = tuple(
-    Field(key, _COMMAND, f"A command, by `sh -c` in the suite's folder, {when}.", later=key)
-    for key, when in (
-        ("before_all", "before the first flow"),
-        ("after_all", "after the last flow"),
-        ("before_each", "before each flow, named in FLOWPROOF_SPEC"),
-        ("after_each", "after each flow, named in FLOWPROOF_SPEC"),
-    )
-)
+_HOOK = "A command, by `sh -c` in the suite's folder, "
+BEFORE_ALL = Field("before_all", _COMMAND, f"{_HOOK}before the first flow.")
+AFTER_ALL = Field("after_all", _COMMAND, f"{_HOOK}after the last flow.")
+BEFORE_EACH = Field("before_each", _COMMAND, f"{_HOOK}before each flow; FLOWPROOF_SPEC names it.")
+AFTER_EACH = Field("after_each", _COMMAND, f"{_HOOK}after each flow; FLOWPROOF_SPEC names it.")
 ORDER = Field(
     "order",
     ListOf(_FLOW_PATH, "a list of paths of flow files"),
@@ -161,7 +157,10 @@ FIELDS: tuple[Field[Any], ...] = (
     SUITE_ENV,
     ENV_FROM,
     SECRETS,
-    *HOOKS,
+    BEFORE_ALL,
+    AFTER_ALL,
+    BEFORE_EACH,
+    AFTER_EACH,
     ORDER,
     JOBS,
     TIMEOUT,

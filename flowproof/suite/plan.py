@@ -12,12 +12,15 @@ from pathlib import Path
 from flowproof.errors import FlowproofError
 from flowproof.flow.job import FlowJob, relative
 from flowproof.graph.task import Graph, TaskNode
+from flowproof.model.flow_spec import SuiteSpec
 from flowproof.suite.needs import needed
 from flowproof.suite.order import waits
 from flowproof.suite.project import Project
 
 FLOW = "flow"
-"""The kind of the tasks that are flows."""
+BEFORE_ALL = "before_all"
+AFTER_ALL = "after_all"
+"""The kinds of the tasks of a run: flows, and what a suite does before and after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,8 @@ class PlannedFlow:
     """One run of one flow, by an `id` that no other of the run has.
 
     Flows in `needs` must have passed, those in `after` only have ended; both are ids. No two
-    flows that share one of their `locks` run at once. `seconds` is what it took last time.
+    flows that share one of their `locks` run at once. `suite` is the folder of
+    the suite whose commands surround it, `seconds` what it took last time.
     `repetition` is such as `2/3`.
     """
 
@@ -37,6 +41,7 @@ class PlannedFlow:
     retries: int = 0
     seconds: float | None = None
     repetition: str = ""
+    suite: str | None = None
 
     def named(self, name: str) -> str:
         """The name of the flow as the record of the run has it."""
@@ -71,6 +76,7 @@ def plan(
             locks=_locks(spec, project),
             retries=_retries(spec, project, options),
             seconds=(seconds or {}).get(spec),
+            suite=_commanding(spec, project),
         )
         planned += _repeated(one, options.repeat)
     return tuple(planned)
@@ -102,6 +108,27 @@ def _retries(spec: Path, project: Project, options: PlanOptions) -> int:
     return own if own is not None else suite.retries if suite else 0
 
 
+def _commanding(spec: Path, project: Project) -> str | None:
+    """The folder of the suite of a flow, if it has commands to run around its flows."""
+    try:
+        suite = project.suite_of(spec.parent)
+    except FlowproofError:
+        return None
+    if suite is None or not any(commands(suite)):
+        return None
+    return suite.folder
+
+
+def commands(suite: SuiteSpec) -> tuple[str | None, ...]:
+    """What a suite runs beside its flows: before and after all of them, then each."""
+    return (
+        suite.env_from or suite.before_all,
+        suite.after_all,
+        suite.before_each,
+        suite.after_each,
+    )
+
+
 def _locks(spec: Path, project: Project) -> frozenset[str]:
     """What a flow has to itself: fixed ports, and what its suite says."""
     try:
@@ -118,20 +145,25 @@ def fixed_ports(job: FlowJob) -> tuple[int, ...]:
 
 
 def graph_of(planned: Sequence[PlannedFlow]) -> Graph:
-    """The graph of a run: a task per flow.
+    """The graph of a run: a task per flow, and for each suite with commands one before and one
+    after its flows.
 
     :raises GraphError: if flows wait for each other.
     """
     known = {one.id for one in planned}
-    return Graph.of(
+    members: dict[str, list[str]] = {}
+    for one in planned:
+        if one.suite is not None:
+            members.setdefault(one.suite, []).append(one.id)
+    nodes = [TaskNode(f"before_all {folder}", BEFORE_ALL, item=folder) for folder in members]
+    for one in planned:
+        first = [] if one.suite is None else [f"before_all {one.suite}"]
+        waits_for = (need for need in (*one.needs, *one.after) if need in known and need != one.id)
+        nodes.append(TaskNode(one.id, FLOW, tuple(dict.fromkeys((*first, *waits_for)))))
+    nodes += [
         TaskNode(
-            one.id,
-            FLOW,
-            tuple(
-                dict.fromkeys(
-                    need for need in (*one.needs, *one.after) if need in known and need != one.id
-                )
-            ),
+            f"after_all {folder}", AFTER_ALL, (f"before_all {folder}", *flows), True, None, folder
         )
-        for one in planned
-    )
+        for folder, flows in members.items()
+    ]
+    return Graph.of(nodes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -35,6 +36,8 @@ class Project:
 
     here: Path
     options: JobOptions
+    # Mutable: what the `env_from` of suites printed in this run, by the suite's folder.
+    minted: dict[str, Mapping[str, str]] = field(default_factory=dict)
     _suites: dict[Path, SuiteSpec] = field(default_factory=dict)
     _settings: dict[str, dict[Path, FlowSettings]] = field(default_factory=dict)
 
@@ -90,6 +93,13 @@ class Project:
             }
         return self._settings[suite.folder].get(spec_path.resolve(), FlowSettings())
 
+    def _environment(self, suite: SuiteSpec) -> Mapping[str, str]:
+        """The suite's variables, those that were minted as they are."""
+        minted = self.minted.get(suite.folder)
+        if not minted:
+            return suite.env
+        return {**suite.env, **{name: text.replace("${", "$${") for name, text in minted.items()}}
+
     def job(self, spec_path: Path) -> FlowJob:
         """Load one flow from an absolute path.
 
@@ -112,7 +122,7 @@ class Project:
             folder=self.here,
             working_folder=Path(suite.folder) if suite else self.here,
             phase=options.phase,
-            suite_env=suite.env if suite else {},
+            suite_env=self._environment(suite) if suite else {},
             strict=options.strict or bool(suite and suite.strict),
         )
 

@@ -43,12 +43,15 @@ def run_record(
     allow_empty: bool,
     fail_on_flaky: bool = False,
     warnings: tuple[str, ...] = (),
+    errors: tuple[str, ...] = (),
 ) -> RunRecord:
     """Everything a run left to say; `duration` in seconds. A run in which no flow ran has the
     exit code for that, unless `allow_empty`."""
     exit_code = _exit_code(flows, interrupted=interrupted, allow_empty=allow_empty)
     if fail_on_flaky and any(flow.verdict is Verdict.FLAKY for flow in flows):
         exit_code = combined_exit_code((exit_code, ExitCode.FLOW_FAILED))
+    if errors:
+        exit_code = combined_exit_code((exit_code, ExitCode.WORLD_ERROR))
     return RunRecord(
         id=facts.id,
         suite=facts.suite,
@@ -64,6 +67,7 @@ def run_record(
         exit_code=exit_code,
         flows=tuple(flows),
         warnings=warnings,
+        errors=errors,
     )
 
 
@@ -111,6 +115,12 @@ def cut_off(spec: Path, project: Project, cut: Cut, *, running: bool) -> FlowRec
         reason = f"{cut.running} while it ran"
         return _read(_unrun(spec, project, Verdict.ERROR, cut.exit_code, reason), project)
     return not_run(spec, project, cut.waiting)
+
+
+def kept_from_running(spec: Path, project: Project, reason: str) -> FlowRecord:
+    """A flow that could not begin because of what failed around it."""
+    record = _unrun(spec, project, Verdict.ERROR, ExitCode.WORLD_ERROR, reason)
+    return _read(record, project)
 
 
 def not_run(spec: Path, project: Project, reason: str) -> FlowRecord:

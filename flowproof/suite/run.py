@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
@@ -18,11 +19,15 @@ from flowproof.flow.run import reason_to_skip, run_flow
 from flowproof.graph.scheduler import TaskContext, TaskEnd, run_graph
 from flowproof.model.clock import utc_text
 from flowproof.suite.gate import Gate
-from flowproof.suite.plan import FLOW, PlannedFlow, graph_of
+from flowproof.suite.plan import AFTER_ALL, BEFORE_ALL, FLOW, PlannedFlow, graph_of
 from flowproof.suite.project import Project
 
 if TYPE_CHECKING:
     from flowproof.model.run_record import FlowRecord, RunRecord
+    from flowproof.suite.hooks import SuiteCommands
+
+_CLEANUP = 30.0
+"""Seconds that cleaning up may take once a run was interrupted."""
 
 
 class Progress(Protocol):
@@ -106,18 +111,27 @@ async def run_flows(
         interrupt.watch(scope)
         if seconds is not None:
             scope.deadline = anyio.current_time() + seconds
-        await run_graph(graph_of(planned), {FLOW: run.flow}, clock=world.clock, ends=ends)
+        await run_graph(
+            graph_of(planned),
+            {FLOW: run.flow, BEFORE_ALL: run.before_all, AFTER_ALL: run.after_all},
+            clock=world.clock,
+            ends=ends,
+            cleanup_timeout=_CLEANUP,
+        )
     # Here and not above: records are loaded after the first agent was launched.
-    from flowproof.suite.records import Cut, RunFacts, cut_off, run_record
+    from flowproof.suite.records import Cut, RunFacts, cut_off, kept_from_running, run_record
 
     cut = Cut.INTERRUPT if interrupt.requested else Cut.GLOBAL_TIMEOUT
     flows: list[FlowRecord] = []
     for one in planned:
         record = run.records.get(one.id)
-        if record is None and (error := ends[one.id].error) is not None:
-            raise error
         if record is None:
-            record = cut_off(one.spec, project, cut, running=one.id in run.running)
+            if (error := ends[one.id].error) is not None:
+                raise error
+            if failed := one.suite is not None and run.failed.get(one.suite):
+                record = kept_from_running(one.spec, project, failed)
+            else:
+                record = cut_off(one.spec, project, cut, running=one.id in run.running)
             record = replace(record, name=one.named(record.name))
             progress.flow_ended(record)
         flows.append(record)
@@ -136,12 +150,14 @@ async def run_flows(
         allow_empty=options.allow_empty,
         fail_on_flaky=options.fail_on_flaky,
         warnings=options.warnings,
+        errors=tuple(run.errors),
     )
 
 
 class _Run:
     """The state of one run. `records` are of the flows that ended, `running` has the ids of those
-    that began and have not."""
+    that began and have not. `failed` says by their folders why flows of suites cannot run,
+    `errors` what went wrong beside the flows."""
 
     def __init__(
         self,
@@ -161,6 +177,9 @@ class _Run:
         # Mutable: what has happened so far.
         self.records: dict[str, FlowRecord] = {}
         self.running: set[str] = set()
+        self.failed: dict[str, str] = {}
+        self.errors: list[str] = []
+        self._commands: dict[str, SuiteCommands] = {}
         self._failures = 0
 
     @property
@@ -168,6 +187,35 @@ class _Run:
         """Whether so many flows failed that no other may begin."""
         limit = self._options.max_failures
         return limit is not None and self._failures >= limit
+
+    async def before_all(self, context: TaskContext) -> None:
+        """What a suite does before its flows; none of them runs if it fails."""
+        from flowproof.suite.hooks import HookFailed, SuiteCommands
+
+        folder = context.node.item or ""
+        suite = self._project.suite_of(Path(folder))
+        if suite is None:
+            raise RuntimeError(f"there is no suite in {folder} any more")
+        commands = SuiteCommands(suite, self._world.driver, self._world.environ)
+        self._commands[folder] = commands
+        try:
+            await commands.before_all()
+        except HookFailed as error:
+            self.failed[folder] = f"suite {suite.name}: {error}"
+            raise
+        self._project.minted[folder] = commands.minted
+
+    async def after_all(self, context: TaskContext) -> None:
+        """What a suite does once all of its flows have ended, however they did."""
+        from flowproof.suite.hooks import HookFailed
+
+        commands = self._commands.get(context.node.item or "")
+        if commands is None:
+            return
+        try:
+            await commands.after_all()
+        except HookFailed as error:
+            self.errors.append(f"suite {commands.suite.name}: {error}")
 
     async def flow(self, context: TaskContext) -> FlowRecord:
         """One flow, from its needs to its verdict."""
@@ -229,6 +277,7 @@ class _Run:
 
             return unreadable(one.spec, self._project, error)
         self._progress.flow_started(one.named(job.spec.name))
+        commands = None if one.suite is None else self._commands[one.suite]
         untraced = job.phase == "replay" and not job.trace_path.exists()
         if (
             self._options.skip_untraced
@@ -238,4 +287,8 @@ class _Run:
             from flowproof.suite.records import untraced as without_trace
 
             return without_trace(job, self._project)
-        return await run_flow(job, self._world)
+        if commands is None:
+            return await run_flow(job, self._world)
+        from flowproof.suite.each import surrounded
+
+        return await surrounded(commands, job, self._project, lambda: run_flow(job, self._world))

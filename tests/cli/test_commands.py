@@ -184,7 +184,7 @@ def test_a_reader_that_was_never_there_changes_no_exit_code(
     [
         pytest.param("min_version: '99'\n", 2, "needs flowproof 99", id="too old"),
         pytest.param("order: [agent.py]\n", 2, "no flow: agent.py", id="no flow"),
-        pytest.param("before_all: ./seed\n", 0, "cannot run it", id="not built"),
+        pytest.param("secrets: [A]\n", 0, "cannot run it", id="not built"),
         pytest.param("strict: true\n", 0, "no problems", id="fine"),
     ],
 )

@@ -194,3 +194,13 @@ def test_warnings_reach_a_dashboard() -> None:
     assert "flowproof warning: this guard could not fail" in (case.findtext("system-err") or "")
     [case] = tree(run_of(flow_record())).iter("testcase")
     assert "warning" not in (case.findtext("system-err") or "")
+
+
+def test_what_went_wrong_beside_the_flows_is_a_case_of_its_own() -> None:
+    root = tree(replace(run_of(flow_record()), errors=("suite shop: after_all failed \x07",)))
+    check_structure(root)
+    check_counts(root)
+    [of_flow, beside] = root.iter("testcase")
+    error = beside.find("error")
+    assert of_flow.find("error") is None and error is not None
+    assert error.attrib["message"].startswith("suite shop: after_all failed")

@@ -54,15 +54,12 @@ def test_every_key(tmp_path: Path) -> None:
     assert (spec.min_version, spec.timeout, spec.strict) == ("0.1", 300.0, True)
     assert (spec.order, spec.tags, spec.jobs) == (("smoke/login.flow.yaml",), ("nightly",), "auto")
     assert [(item.feature, item.position.line) for item in spec.unsupported] == [
-        ("env_from", 4),
         ("secrets", 5),
-        ("before_all", 6),
-        ("after_all", 7),
-        ("before_each", 8),
-        ("after_each", 9),
         ("services", 16),
     ]
-    assert spec.retries == 2
+    assert (spec.retries, spec.env_from) == (2, "./mint-data --format env")
+    assert (spec.before_all, spec.after_all) == ("./seed-all && true", "./drop-all")
+    assert (spec.before_each, spec.after_each) == ("./seed", "./clean")
     assert spec.flows == {
         "refund.flow.yaml": FlowSettings(
             ("smoke/login.flow.yaml", "api"), ("r",), 60.0, 1, ("slow",)

@@ -110,11 +110,11 @@ def test_min_version(tmp_path: Path, wanted: str, fits: bool) -> None:
 
 
 def test_what_a_suite_declares_and_cannot_be_run(tmp_path: Path) -> None:
-    write(tmp_path / "suite.yaml", "before_all: ./seed\nsecrets: [A]\n")
+    write(tmp_path / "suite.yaml", "secrets: [A]\nservices: {a: {command: b, ready: {port: 1}}}\n")
     with pytest.raises(CapabilityError) as caught:
         project(tmp_path).suite_of(tmp_path)
     assert "suite.yaml:1:" in str(caught.value)
-    assert "`before_all` cannot be run" in str(caught.value)
+    assert "`services` cannot be run" in str(caught.value)
     assert "`secrets` cannot be run" in str(caught.value)
     assert caught.value.exit_code is ExitCode.WORLD_ERROR
 

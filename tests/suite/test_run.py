@@ -122,7 +122,7 @@ def test_a_spec_that_does_not_parse_stops_no_other(tmp_path: Path) -> None:
 
 def test_a_suite_that_cannot_be_used_is_an_error_of_its_flows_only(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    (tmp_path / "in/suite.yaml").write_text("before_all: ./seed\n")
+    (tmp_path / "in/suite.yaml").write_text("secrets: [A]\n")
     record = run(tmp_path, add(tmp_path / "in", "a"), add(tmp_path, "b"))
     assert verdicts(record) == ["capability-error", "pass"]
     assert record.exit_code is ExitCode.WORLD_ERROR
