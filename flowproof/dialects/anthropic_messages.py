@@ -1,0 +1,276 @@
+"""The Messages API of Anthropic, as its SDKs, the Claude CLI and gateways speak it.
+
+Requests and plain answers here; messages, events and assembly in the files beside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from flowproof.dialects import anthropic_messages_kinds as kinds
+from flowproof.dialects import anthropic_messages_message as messages
+from flowproof.dialects.anthropic_messages_assembly import MessagesAssembler
+from flowproof.dialects.anthropic_messages_blocks import text_of, type_of
+from flowproof.dialects.anthropic_messages_events import frames
+from flowproof.dialects.anthropic_messages_results import Replacing
+from flowproof.dialects.interface import (
+    Answer,
+    Asked,
+    Assembler,
+    Envelope,
+    EnvelopePart,
+    Framing,
+    Said,
+    Substitution,
+    Target,
+)
+from flowproof.dialects.parameters import parameter_names
+from flowproof.dialects.sse import EVENT_STREAM
+from flowproof.model.jsonvalue import JsonObject, JsonValue
+from flowproof.model.rawtext import to_bytes
+from flowproof.model.trajectory import Message, ToolCall
+from flowproof.model.turn import Operation
+from flowproof.model.visible import member_path
+
+_NAMED = re.compile(r"/messages/?\Z")
+# The OpenAI Assistants API adds a message to a thread at such a path.
+_OF_A_THREAD = re.compile(r"/threads/[^/]*/messages/?\Z")
+_PATH = "/messages"
+_ENDPOINT = "/v1/messages"
+_ERROR_TYPES = {
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    409: "conflict_error",
+    429: "rate_limit_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+_RUN_BY_PROVIDER = ("web_search_", "web_fetch_", "code_execution_", "tool_search_", "advisor_")
+"""How the types of tools begin that run within the answer, and so are never called."""
+_INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_ORDINARY_STOPS = ("end_turn", "tool_use", "stop_sequence")
+
+
+class AnthropicMessages:
+    """The dialect `anthropic.messages`."""
+
+    name = "anthropic.messages"
+    provider = "anthropic"
+    messages_path = "$.messages"
+
+    def operation(self, method: str, path: str) -> Operation | None:
+        """`/messages` under any prefix; what stands below it, such as batches, is not ours."""
+        if method.upper() != "POST" or not _NAMED.search(path) or _OF_A_THREAD.search(path):
+            return None
+        return Operation(self.name, _PATH)
+
+    def model_of(self, operation: Operation) -> str | None:
+        """None: the body names the model."""
+        return None
+
+    def asked(self, body: JsonObject, target: Target) -> Asked:
+        """Split a request body: `stream` is transport. A stream always tells the usage."""
+        return Asked(
+            pinned={key: value for key, value in body.items() if key != "stream"},
+            stream=body.get("stream") is True,
+            stream_usage=True,
+            transport={key: body[key] for key in ("stream",) if key in body},
+        )
+
+    def forwarded(self, pinned: JsonObject, asked: Asked) -> JsonObject:
+        """The body to send upstream, transport put back."""
+        return pinned | asked.transport
+
+    def destination(self, operation: Operation, asked: Asked, target: Target) -> Target:
+        """The endpoint with its version, which the upstream's base URL does not hold."""
+        return Target(_ENDPOINT, target.query)
+
+    def framing(self, asked: Asked) -> Framing:
+        """Server-sent events."""
+        return EVENT_STREAM
+
+    def substitute(
+        self,
+        pinned: JsonObject,
+        substitution: Substitution,
+        earlier: Mapping[str, ToolCall],
+    ) -> tuple[JsonObject, tuple[str, ...]]:
+        """Replace the content of results whose call stands before them, else in `earlier`."""
+        listed = pinned.get("messages")
+        replacing = Replacing(substitution, earlier)
+        changed = [replacing.message(raw) for raw in listed] if isinstance(listed, list) else []
+        if not replacing.tools:
+            return pinned, ()
+        return pinned | {"messages": changed}, tuple(replacing.tools)
+
+    def envelope(self, pinned: JsonValue) -> Envelope:
+        """Model, tool names, tools, roles, then every other parameter by name.
+
+        The instructions in `system` are compared with the messages.
+        """
+        if not isinstance(pinned, dict):
+            return Envelope(())
+        listed = pinned.get("messages")
+        roles: list[JsonValue] = [
+            raw.get("role") if isinstance(raw, dict) else None
+            for raw in (listed if isinstance(listed, list) else ())
+        ]
+        named: list[JsonValue] = [*map(_label, _listed_tools(pinned))]
+        first = ("model", "tools", "messages", "system")
+        return Envelope(
+            (
+                *_parts(pinned, ("model",)),
+                EnvelopePart("tool names", "$.tools", named),
+                *_parts(pinned, ("tools",)),
+                EnvelopePart("roles", "$.messages", roles),
+                *_parts(pinned, sorted(key for key in pinned if key not in first)),
+            )
+        )
+
+    def part_kind(self, name: str, path: str) -> str:
+        """What a reader calls a difference at a JSON path inside one part of the envelope."""
+        return kinds.of_part(name, path)
+
+    def message_kind(self, pinned: JsonValue, path: str) -> str:
+        """What a reader calls a difference in the instructions or the messages."""
+        return kinds.of_message(pinned, path)
+
+    def said(self, pinned: JsonValue) -> Said:
+        """The model, the instructions that open the conversation, and the tools offered.
+
+        A tool that the provider runs is left out: nothing shows as a call of it, so a guard
+        that forbids one could not fail.
+        """
+        if not isinstance(pinned, dict):
+            return Said(None, "", ())
+        opening: list[str] = []
+        for raw in messages.units(pinned):
+            if messages.role_of(raw) != "system":
+                break
+            opening.append(messages.message(raw, {}).text or "")
+        offered = [tool for tool in _offered(pinned) if not _runs_at_provider(tool)]
+        labels = [label for label in map(_label, offered) if label is not None]
+        return Said(
+            model=text_of(pinned.get("model")),
+            system="\n".join(opening),
+            tools=tuple(dict.fromkeys(labels)),
+            parameters=_parameters(offered),
+            continues=_continues(pinned.get("thread")),
+        )
+
+    def message_list(self, pinned: JsonValue) -> Sequence[JsonValue]:
+        """The instructions as one system message, then the messages, results of tools apart."""
+        return messages.units(pinned)
+
+    def message(self, raw: JsonValue, names: dict[str, str]) -> Message:
+        """One of these in neutral words; calls in it are added to `names`."""
+        return messages.message(raw, names)
+
+    def answer(self, body: JsonValue) -> Answer:
+        """One message and the usage; no message if anything said in it cannot be read.
+
+        Tokens in are all that were sent, read from the cache or written to it included.
+        """
+        if not isinstance(body, dict) or not messages.readable(body.get("content")):
+            return Answer((), None)
+        spoken = messages.message({"role": "assistant", "content": body["content"]}, {})
+        stopped = text_of(body.get("stop_reason"))
+        if stopped is not None and stopped not in _ORDINARY_STOPS:
+            why = f"stopped ({stopped[:100]})"
+            spoken = Message(
+                spoken.role,
+                spoken.text,
+                tool_calls=spoken.tool_calls,
+                attachments=(*spoken.attachments, why),
+            )
+        return Answer((spoken,), _tokens(body.get("usage")), text_of(body.get("id")))
+
+    def assembler(self, asked: Asked) -> Assembler:
+        """A fresh assembler for one stream."""
+        return MessagesAssembler()
+
+    def stream(self, body: JsonValue, asked: Asked) -> Iterator[bytes]:
+        """The frames that say the same as a plain response body."""
+        return frames(body)
+
+    def replayed(self, events: Iterable[str], asked: Asked) -> Iterator[bytes]:
+        """Stored raw frames, all of them."""
+        return map(to_bytes, events)
+
+    def error(self, status: int, message: str, code: str) -> JsonObject:
+        """An error body as the official SDKs read it."""
+        kind = "api_error" if status >= 500 else "invalid_request_error"
+        kind = _ERROR_TYPES.get(status, kind)
+        details: JsonObject = {"error_code": code}
+        told: JsonObject = {"type": kind, "message": message, "details": details}
+        return {"type": "error", "error": told, "request_id": None}
+
+
+def _parts(pinned: JsonObject, keys: Iterable[str]) -> Iterator[EnvelopePart]:
+    for key in keys:
+        if key in pinned:
+            yield EnvelopePart(key, member_path("$", key), pinned[key])
+
+
+def _listed_tools(pinned: JsonObject) -> Sequence[JsonValue]:
+    listed = pinned.get("tools")
+    return listed if isinstance(listed, list) else ()
+
+
+def _offered(pinned: JsonObject) -> Iterator[JsonValue]:
+    """The tools of a request, and those that a message in it defines."""
+    yield from _listed_tools(pinned)
+    listed = pinned.get("messages")
+    for raw in listed if isinstance(listed, list) else ():
+        content = raw.get("content") if isinstance(raw, dict) else None
+        for block in content if isinstance(content, list) else ():
+            match block:
+                case {"type": "tool_addition", "tool": {"definition": dict(definition)}}:
+                    yield definition
+
+
+def _label(tool: JsonValue) -> str | None:
+    """How an offered tool is called; one that has no name of its own by its type."""
+    name = text_of(tool.get("name")) if isinstance(tool, dict) else None
+    return name or type_of(tool) or None
+
+
+def _runs_at_provider(tool: JsonValue) -> bool:
+    return type_of(tool).startswith(_RUN_BY_PROVIDER) or type_of(tool) == "mcp_toolset"
+
+
+def _parameters(offered: Iterable[JsonValue]) -> dict[str, tuple[str, ...]]:
+    """The arguments of each offered tool, without those whose schemas leave them open."""
+    found: dict[str, tuple[str, ...]] = {}
+    for tool in offered:
+        if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
+            names = parameter_names(tool.get("input_schema"))
+            # Of two schemas for one name, either may be the one that is called.
+            known = found.get(name, names)
+            found[name] = tuple(dict.fromkeys(known + names)) if known and names else ()
+    return {name: names for name, names in found.items() if names}
+
+
+def _continues(thread: JsonValue) -> str | None:
+    match thread:
+        case {"type": "continue", "previous_message_id": str(message_id)}:
+            return message_id
+        case _:
+            return None
+
+
+def _tokens(usage: JsonValue) -> tuple[int, int] | None:
+    if not isinstance(usage, dict):
+        return None
+    sent = [_count(usage.get(key)) for key in _INPUT_TOKENS]
+    given = _count(usage.get("output_tokens"))
+    if sent[0] is None or given is None:
+        return None
+    return sum(count or 0 for count in sent), given
+
+
+def _count(value: JsonValue) -> int | None:
+    return value if isinstance(value, int) and type(value) is int and value >= 0 else None

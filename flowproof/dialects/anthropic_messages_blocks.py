@@ -1,0 +1,103 @@
+"""Content blocks of the Messages API: which are tool calls, and words for those not of text.
+
+`anthropic_messages_message` makes messages of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flowproof.dialects import attachments
+from flowproof.model.jsonvalue import JsonObject, JsonValue
+
+PROVIDED = frozenset(("server_tool_use", "mcp_tool_use"))
+"""Calls of tools that the provider itself runs, within the answer."""
+
+_LONGEST = 100
+
+
+def text_of(value: JsonValue) -> str | None:
+    """A JSON string, None for anything else."""
+    return value if isinstance(value, str) else None
+
+
+def type_of(block: JsonValue) -> str:
+    """The type that a block gives itself; empty where it has none."""
+    return (text_of(block.get("type")) or "") if isinstance(block, dict) else ""
+
+
+def is_call(block: JsonValue) -> bool:
+    """Whether a block asks the agent to run a tool; of a kind unknown here too."""
+    kind = type_of(block)
+    return kind.endswith("tool_use") and kind not in PROVIDED
+
+
+def told(content: Iterable[JsonValue]) -> tuple[list[str], list[str]]:
+    """The texts of blocks, and descriptions of all else in them but tool calls."""
+    texts: list[str] = []
+    attached: list[str] = []
+    for block in content:
+        match block:
+            case str():
+                texts.append(block)
+            case {"type": "text", "text": str(text)}:
+                texts.append(text)
+            case dict() if not is_call(block):
+                attached.append(_described(block))
+            case _:
+                pass
+    return texts, attached
+
+
+def _described(block: JsonObject) -> str:
+    match block:
+        case {"type": "image" | "document" as kind}:
+            return _media(kind, block)
+        case {"type": "thinking", "thinking": str(thought)}:
+            return f"reasoning ({len(thought)} characters)"
+        case {"type": "redacted_thinking"}:
+            return "redacted reasoning"
+        case {"type": "server_tool_use", "name": str(name)}:
+            return f"{_words(name)} call"
+        case {"type": "mcp_tool_use", "name": str(name)}:
+            return f"MCP call of {_named(block, 'server_name', 'a server')}: {name[:_LONGEST]}"
+        case {"type": "mcp_tool_result"}:
+            return "MCP result"
+        case {"type": "search_result"}:
+            return attachments.linked("search result", text_of(block.get("source")) or "no source")
+        case {"type": "container_upload"}:
+            return f"file {_named(block, 'file_id', 'without id')}"
+        case {"type": str(kind)} if kind.endswith("_tool_result"):
+            return f"{_words(kind.removesuffix('_tool_result'))} result"
+        case {"type": str(kind)}:
+            return kind[:_LONGEST]
+        case _:
+            return "a block without type"
+
+
+def _media(kind: str, block: JsonObject) -> str:
+    described = _source(kind, block.get("source"))
+    title = text_of(block.get("title"))
+    return described if title is None else f"{title[:_LONGEST]} ({described})"
+
+
+def _source(kind: str, source: JsonValue) -> str:
+    match source:
+        case {"type": "base64", "data": str(data), "media_type": str(media_type)}:
+            return attachments.encoded(media_type[:_LONGEST], data)
+        case {"type": "url", "url": str(url)}:
+            return attachments.linked(kind, url)
+        case {"type": "file", "file_id": str(file_id)}:
+            return f"{kind} {file_id[:_LONGEST]}"
+        case {"type": "text", "data": str(data)}:
+            return f"{kind}, {len(data)} characters"
+        case _:
+            return kind
+
+
+def _words(name: str) -> str:
+    return name[:_LONGEST].replace("_", " ")
+
+
+def _named(block: JsonObject, key: str, otherwise: str) -> str:
+    return (text_of(block.get(key)) or otherwise)[:_LONGEST]

@@ -1,0 +1,292 @@
+"""The Gemini API: generateContent and streamGenerateContent.
+
+Requests and plain answers here; contents, results, frames and assembly in the files beside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from urllib.parse import parse_qsl, unquote_plus
+
+from flowproof.dialects import google_generate_frames as frames
+from flowproof.dialects import google_generate_kinds as kinds
+from flowproof.dialects import google_generate_message as messages
+from flowproof.dialects import google_generate_results as results
+from flowproof.dialects.google_generate_assembly import GenerateAssembler, blocked, number_of
+from flowproof.dialects.google_generate_message import INSTRUCTIONS, member, objects
+from flowproof.dialects.interface import (
+    Answer,
+    Asked,
+    Assembler,
+    Envelope,
+    EnvelopePart,
+    Framing,
+    Said,
+    Substitution,
+    Target,
+)
+from flowproof.dialects.parameters import parameter_names
+from flowproof.model.jsonvalue import JsonObject, JsonValue
+from flowproof.model.trajectory import Message, ToolCall
+from flowproof.model.turn import Operation
+from flowproof.model.visible import member_path
+
+# A model is one plain segment: nothing in a request may climb out of the upstream's path.
+_NAMED = re.compile(
+    r"(?:/(v\d{1,3}(?:(?:alpha|beta)\d{0,3})?))?"
+    r"(/(?:models|tunedModels)/([A-Za-z0-9_][A-Za-z0-9_.@-]*)):(generateContent|streamGenerateContent)\Z"
+)
+_VERSION = "v1beta"
+# Another API with paths of the same form, which names a project before the model.
+_OTHER_API = "/publishers/"
+_CREDENTIALS = frozenset(
+    ("key", "api_key", "apikey", "access_token", "oauth_token", "bearer_token", "id_token", "token")
+)
+_STATUS = {
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    409: "ABORTED",
+    429: "RESOURCE_EXHAUSTED",
+    499: "CANCELLED",
+    500: "INTERNAL",
+    501: "UNIMPLEMENTED",
+    502: "UNAVAILABLE",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+_DECLARATIONS = ("functionDeclarations", "function_declarations")
+_CALLS_UNTOLD = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
+"""Reasons to finish by which the model called a tool, and the API does not say how."""
+
+
+class GoogleGenerate:
+    """The dialect `google.generate`."""
+
+    name = "google.generate"
+    provider = "google"
+    messages_path = "$.contents"
+
+    def operation(self, method: str, path: str) -> Operation | None:
+        """`:generateContent` of a model under any prefix; asked for as a stream, it is the same
+        operation."""
+        named = _NAMED.search(path)
+        if named is None or method.upper() != "POST" or _OTHER_API in path:
+            return None
+        return Operation(self.name, f"{named[2]}:generateContent")
+
+    def model_of(self, operation: Operation) -> str | None:
+        """The model in the path."""
+        named = _NAMED.fullmatch(operation.path)
+        return named[3] if named else None
+
+    def asked(self, body: JsonObject, target: Target) -> Asked:
+        """All of a body is pinned: path and query say whether and how to stream."""
+        stream = target.path.endswith(":streamGenerateContent")
+        query = parse_qsl(target.query, keep_blank_values=True, max_num_fields=None)
+        events = any(key in ("alt", "$alt") and value == frames.EVENTS for key, value in query)
+        transport: JsonObject = {"alt": frames.EVENTS if events else frames.ARRAY}
+        return Asked(
+            pinned=body,
+            stream=stream,
+            stream_usage=stream,
+            transport=transport if stream else {},
+        )
+
+    def forwarded(self, pinned: JsonObject, asked: Asked) -> JsonObject:
+        """The body as it is; the API always tells the usage."""
+        return pinned
+
+    def destination(self, operation: Operation, asked: Asked, target: Target) -> Target:
+        """The operation under the version that the client named, else under `v1beta`; of the
+        query, what is no credential."""
+        named = _NAMED.search(target.path)
+        version = (named[1] if named else None) or _VERSION
+        path = operation.path
+        if asked.stream:
+            path = f"{path.removesuffix(':generateContent')}:streamGenerateContent"
+        return Target(f"/{version}{path}", _without_credentials(target.query))
+
+    def framing(self, asked: Asked) -> Framing:
+        """Server-sent events where they were asked for, else one JSON array."""
+        return frames.framing(asked)
+
+    def substitute(
+        self,
+        pinned: JsonObject,
+        substitution: Substitution,
+        earlier: Mapping[str, ToolCall],
+    ) -> tuple[JsonObject, tuple[str, ...]]:
+        """Replace the `response` of function responses."""
+        return results.substitute(pinned, substitution, earlier)
+
+    def envelope(self, pinned: JsonValue) -> Envelope:
+        """Model, tool names, tools, roles, then every other parameter by name."""
+        if not isinstance(pinned, dict):
+            return Envelope(())
+        named: list[JsonValue] = [*_tool_labels(pinned)]
+        roles: list[JsonValue] = [
+            content.get("role") if isinstance(content, dict) else None
+            for content in objects(pinned.get("contents"))
+        ]
+        first = ("model", "tools", "contents", *INSTRUCTIONS)
+        return Envelope(
+            (
+                *_parts(pinned, ("model",)),
+                EnvelopePart("tool names", "$.tools", named),
+                *_parts(pinned, ("tools",)),
+                EnvelopePart("roles", "$.contents", roles),
+                *_parts(pinned, sorted(key for key in pinned if key not in first)),
+            )
+        )
+
+    def part_kind(self, name: str, path: str) -> str:
+        """What a reader calls a difference at a JSON path inside one part of the envelope."""
+        return kinds.of_part(name, path)
+
+    def message_kind(self, pinned: JsonValue, path: str) -> str:
+        """What a reader calls a difference in the instructions or the contents."""
+        return kinds.of_message(pinned, path)
+
+    def said(self, pinned: JsonValue) -> Said:
+        """The instructions and the tools offered; the path names the model."""
+        if not isinstance(pinned, dict):
+            return Said(None, "", ())
+        model = pinned.get("model")
+        opening = [messages.message(unit, {}).text or "" for unit in _instructions(pinned)]
+        return Said(
+            model=model if isinstance(model, str) else None,
+            system="\n".join(opening),
+            tools=tuple(label for label in _tool_labels(pinned) if label is not None),
+            parameters=_parameters(pinned),
+        )
+
+    def message_list(self, pinned: JsonValue) -> Sequence[JsonValue]:
+        """The instructions, then the contents, of which every function response is one unit."""
+        if not isinstance(pinned, dict):
+            return ()
+        contents = pinned.get("contents")
+        listed = [contents] if isinstance(contents, str) else objects(contents)
+        units = [unit for content in listed for unit in messages.units(content)]
+        return [*_instructions(pinned), *units]
+
+    def message(self, raw: JsonValue, names: dict[str, str]) -> Message:
+        """One unit in neutral words; calls in it are added to `names`."""
+        return messages.message(raw, names)
+
+    def answer(self, body: JsonValue) -> Answer:
+        """A message per candidate, by index, and the usage; no message if one cannot be read.
+
+        Of a request that was blocked the API says so: the model was not asked, and calls nothing.
+        """
+        found: list[tuple[int, Message]] = []
+        listed = body.get("candidates") if isinstance(body, dict) else None
+        for position, candidate in enumerate(listed if isinstance(listed, list) else ()):
+            said = _candidate(candidate)
+            if said is None:
+                # What remained of it could look as if no tool had been called.
+                found.clear()
+                break
+            found.append((number_of(member(candidate, "index"), position), said))
+        found.sort(key=lambda pair: pair[0])
+        spoken = tuple(message for _, message in found)
+        reason = None if listed else blocked(body)
+        if reason is not None:
+            spoken = (
+                Message("assistant", None, attachments=(f"blocked prompt ({reason[:100]})",)),
+            )
+        return Answer(spoken, _tokens(member(body, "usageMetadata")))
+
+    def assembler(self, asked: Asked) -> Assembler:
+        """A fresh assembler for one stream asked for so."""
+        return GenerateAssembler(asked)
+
+    def stream(self, body: JsonValue, asked: Asked) -> Iterator[bytes]:
+        """The frames that say the same as a plain response body."""
+        return frames.frames(body, asked)
+
+    def replayed(self, events: Iterable[str], asked: Asked) -> Iterator[bytes]:
+        """Stored raw frames, as events or as an array."""
+        return frames.replayed(events, asked)
+
+    def error(self, status: int, message: str, code: str) -> JsonObject:
+        """An error body as the official SDKs read it."""
+        name = _STATUS.get(status, "INTERNAL" if status >= 500 else "INVALID_ARGUMENT")
+        detail: JsonObject = {
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            "reason": code,
+            "domain": "flowproof",
+        }
+        told: JsonObject = {"code": status, "message": message, "status": name, "details": [detail]}
+        return {"error": told}
+
+
+def _without_credentials(query: str) -> str:
+    kept = [
+        piece
+        for piece in query.split("&")
+        if unquote_plus(piece.partition("=")[0]).lower().lstrip("$") not in _CREDENTIALS
+    ]
+    return "&".join(kept)
+
+
+def _parts(pinned: JsonObject, keys: Iterable[str]) -> Iterator[EnvelopePart]:
+    for key in keys:
+        if key in pinned:
+            yield EnvelopePart(key, member_path("$", key), pinned[key])
+
+
+def _instructions(pinned: JsonObject) -> list[JsonValue]:
+    """A unit for the instructions, under the name that they have in the request."""
+    return [{key: pinned[key]} for key in INSTRUCTIONS if pinned.get(key) is not None]
+
+
+def _declarations(tool: JsonObject) -> list[JsonValue]:
+    return [entry for key in _DECLARATIONS for entry in objects(tool.get(key))]
+
+
+def _tool_labels(pinned: JsonObject) -> Iterator[str | None]:
+    """How each offered tool is called: a function by its name, one built in by its key."""
+    for tool in objects(pinned.get("tools")):
+        if not isinstance(tool, dict):
+            yield None
+            continue
+        for declared in _declarations(tool):
+            name = member(declared, "name")
+            yield name if isinstance(name, str) else None
+        yield from (key for key in tool if key not in _DECLARATIONS)
+
+
+def _parameters(pinned: JsonObject) -> dict[str, tuple[str, ...]]:
+    """The arguments of each offered function, without those whose schemas leave them open."""
+    found: dict[str, tuple[str, ...]] = {}
+    tools = [tool for tool in objects(pinned.get("tools")) if isinstance(tool, dict)]
+    for declared in (declared for tool in tools for declared in _declarations(tool)):
+        name = member(declared, "name")
+        if isinstance(name, str):
+            schema = member(declared, "parameters") or member(declared, "parametersJsonSchema")
+            names = parameter_names(schema)
+            # Of two schemas for one name, either may be the one that is called.
+            known = found.get(name, names)
+            found[name] = tuple(dict.fromkeys(known + names)) if known and names else ()
+    return {name: names for name, names in found.items() if names}
+
+
+def _candidate(candidate: JsonValue) -> Message | None:
+    """What a candidate says; None where that cannot be told."""
+    content, reason = member(candidate, "content"), member(candidate, "finishReason")
+    if not messages.readable(content) or (content is None and not isinstance(reason, str)):
+        return None
+    said = messages.answered(content)
+    return None if reason in _CALLS_UNTOLD and not said.tool_calls else said
+
+
+def _tokens(usage: JsonValue) -> tuple[int, int] | None:
+    """Tokens in and out, thoughts included; the API leaves out a count of 0."""
+    told = number_of(member(usage, "promptTokenCount"), -1)
+    said = [
+        number_of(member(usage, key) or 0, -1)
+        for key in ("candidatesTokenCount", "thoughtsTokenCount")
+    ]
+    return (told, sum(said)) if min(told, *said) >= 0 else None

@@ -1,0 +1,113 @@
+"""Tool results in requests of the Gemini API, paired with their calls and replaced by mocks.
+
+A call often has no id there: its result is then the next one of the same name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flowproof.dialects.google_generate_message import (
+    call_of,
+    is_result,
+    member,
+    objects,
+    parts_of,
+)
+from flowproof.dialects.interface import Substitution
+from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse
+from flowproof.model.trajectory import ToolCall
+
+
+def substitute(
+    pinned: JsonObject, substitution: Substitution, earlier: Mapping[str, ToolCall]
+) -> tuple[JsonObject, tuple[str, ...]]:
+    """Replace tool results in a request; also the names of the tools replaced, in order.
+
+    The body given is not changed; where nothing is replaced it is returned as it is.
+    """
+    contents = pinned.get("contents")
+    results = _Results(substitution, earlier)
+    changed = [_content(content, results) for content in objects(contents)]
+    if not results.tools:
+        return pinned, ()
+    told: JsonValue = changed if isinstance(contents, list) else changed[0]
+    return pinned | {"contents": told}, tuple(results.tools)
+
+
+def _content(content: JsonValue, results: _Results) -> JsonValue:
+    if not isinstance(content, dict):
+        return content
+    before = len(results.tools)
+    parts = [results.part(part) for part in parts_of(content)]
+    if len(results.tools) == before:
+        return content
+    told: JsonValue = parts if isinstance(content.get("parts"), list) else parts[0]
+    return content | {"parts": told}
+
+
+@dataclass(slots=True)
+class _Results:
+    """Goes through the parts of one request in order. `tools` names those replaced so far."""
+
+    substitution: Substitution
+    earlier: Mapping[str, ToolCall]
+    tools: list[str] = field(default_factory=list)
+    # Mutable: the tool and arguments of each call by id, the arguments of those without id that
+    # have no result yet by tool, and how often each call was met.
+    _by_id: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _waiting: dict[str, deque[str]] = field(default_factory=lambda: defaultdict(deque))
+    _seen: Counter[tuple[str | None, str | None]] = field(default_factory=Counter)
+
+    def part(self, part: JsonValue) -> JsonValue:
+        """The next part, its result replaced if it has one that is mocked."""
+        made = call_of(part)
+        if made is not None:
+            if made.id is None:
+                self._waiting[made.name].append(made.arguments)
+            else:
+                self._by_id[made.id] = (made.name, made.arguments)
+        return self._result(part) if isinstance(part, dict) and is_result(part) else part
+
+    def _result(self, part: JsonObject) -> JsonObject:
+        key = "functionResponse" if part.get("functionResponse") is not None else None
+        key = key or "function_response"
+        response = part[key]
+        call_id, name = member(response, "id"), member(response, "name")
+        if not isinstance(response, dict) or not isinstance(name, str):
+            return part
+        call_id = call_id if isinstance(call_id, str) else None
+        tool, arguments = self._call(call_id, name)
+        # An id alone tells calls apart; a result without one counts by its tool.
+        known_by = (call_id, tool if call_id is None else None)
+        occurrence = self._seen[known_by]
+        self._seen[known_by] += 1
+        text = self.substitution(tool, call_id, occurrence, arguments)
+        if text is None:
+            return part
+        self.tools.append(tool)
+        # Pictures that the tool returned stand beside what it said.
+        kept = {member: value for member, value in response.items() if member != "parts"}
+        return part | {key: kept | {"response": response_of(text)}}
+
+    def _call(self, call_id: str | None, name: str) -> tuple[str, str]:
+        """The tool and the arguments of the call that a result answers; a result names its tool
+        itself where no such call is known."""
+        if call_id is not None:
+            if (made := self._by_id.get(call_id)) is not None:
+                return made
+            call = self.earlier.get(call_id)
+            return (name, "") if call is None else (call.name, call.text)
+        waiting = self._waiting[name]
+        return name, waiting.popleft() if waiting else ""
+
+
+def response_of(text: str) -> JsonObject:
+    """What a tool said in the shape that the API wants: an object, as clients make it."""
+    try:
+        value = parse(text)
+    except JsonError:
+        value = None
+    return value if isinstance(value, dict) else {"result": text}

@@ -1,0 +1,110 @@
+"""The tools that a request of the Responses API offers, and results put in their place.
+
+`openai_responses` asks; what a call or a result is, `openai_responses_items` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from flowproof.dialects.parameters import parameter_names
+from flowproof.model.jsonvalue import JsonObject, JsonValue
+
+MOCKED = (
+    "function_call_output",
+    "custom_tool_call_output",
+    "local_shell_call_output",
+    "shell_call_output",
+    "apply_patch_call_output",
+)
+"""The results that a text can stand for: all but a picture of a screen or a yes and no."""
+
+_BUILT_IN: Mapping[str, str] = {
+    "local_shell": "local_shell",
+    "shell": "shell",
+    "apply_patch": "apply_patch",
+    "computer": "computer",
+    "computer_use": "computer",
+    "computer_use_preview": "computer",
+    "tool_search": "tool_search",
+}
+"""The tools without a name of their own that the agent runs, and how calls of them are called."""
+
+_DEEPEST = 3
+
+
+def mocked(item: JsonObject, text: str) -> JsonObject:
+    """A tool result that says `text`, in the form that its type demands."""
+    if item.get("type") != "shell_call_output":
+        return item | {"output": text}
+    outcome: JsonObject = {"type": "exit", "exit_code": 0}
+    return item | {"output": [{"stdout": text, "stderr": "", "outcome": outcome}]}
+
+
+def labels(pinned: JsonObject) -> Iterator[str | None]:
+    """How each tool in a request is called; one that has no name of its own by its type."""
+    for tool in _listed(pinned.get("tools")):
+        match tool:
+            case {"name": str(name)} | {"type": str(name)}:
+                yield name
+            case _:
+                yield None
+
+
+def offered(pinned: JsonObject) -> tuple[str, ...]:
+    """The names of the tools that the agent runs.
+
+    A tool of the provider's, such as a web search, is not among them: a guard on it could never
+    fail, and so must not look as if it might.
+    """
+    found: dict[str, None] = {}
+    for tool in _all(pinned):
+        match tool:
+            case {"type": "function" | "custom", "name": str(name)}:
+                found[name] = None
+            case {"type": str(kind)} if kind in _BUILT_IN:
+                found[_BUILT_IN[kind]] = None
+            case _:
+                pass
+    return tuple(found)
+
+
+def parameters(pinned: JsonObject) -> dict[str, tuple[str, ...]]:
+    """The arguments of each offered function, without those whose schemas leave them open."""
+    found: dict[str, tuple[str, ...]] = {}
+    for tool in _all(pinned):
+        match tool:
+            case {"type": "function" | "custom" as kind, "name": str(name)}:
+                schema = tool.get("parameters") if kind == "function" else None
+                names = parameter_names(schema)
+                # Of two schemas for one name, either may be the one that is called.
+                known = found.get(name, names)
+                found[name] = tuple(dict.fromkeys(known + names)) if known and names else ()
+            case _:
+                pass
+    return {name: names for name, names in found.items() if names}
+
+
+def _all(pinned: JsonObject) -> Iterator[JsonObject]:
+    """Each tool on offer: in the request's own list, in items that add some, in namespaces."""
+    yield from _flat(pinned.get("tools"), _DEEPEST)
+    for item in _listed(pinned.get("input")):
+        if isinstance(item, dict) and item.get("type") in (
+            "additional_tools",
+            "tool_search_output",
+        ):
+            yield from _flat(item.get("tools"), _DEEPEST)
+
+
+def _flat(tools: JsonValue, depth: int) -> Iterator[JsonObject]:
+    for tool in _listed(tools):
+        if not isinstance(tool, dict):
+            continue
+        if tool.get("type") != "namespace":
+            yield tool
+        elif depth:
+            yield from _flat(tool.get("tools"), depth - 1)
+
+
+def _listed(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
