@@ -36,12 +36,12 @@ class Cassette:
         turns: Sequence[Turn],
         dialects: Mapping[str, Dialect],
         *,
-        view: Callable[[JsonValue], JsonValue] = lambda body: body,
+        view: Callable[[Operation, JsonValue], JsonValue] = lambda _operation, body: body,
     ) -> None:
         self._turns = tuple(turns)
         self._dialects = dialects
         self._view = view
-        self._pinned = tuple(view(turn.request) for turn in self._turns)
+        self._pinned = tuple(view(turn.operation, turn.request) for turn in self._turns)
         self._equality = Equality()
         # Mutable, touched by `find`, `miss` and `refuse`: what this run has used and asked for.
         self._consumed: dict[int, None] = {}
@@ -75,7 +75,7 @@ class Cassette:
         """
         if self._divergence is not None:
             return None
-        equal = self._equal(operation, self._view(pinned))
+        equal = self._equal(operation, self._view(operation, pinned))
         index = next(equal, None)
         if index is None:
             return None
@@ -93,7 +93,7 @@ class Cassette:
             Candidate(index + 1, turn.operation, self._pinned[index], index in self._consumed)
             for index, turn in enumerate(self._turns)
         ]
-        viewed = self._view(pinned)
+        viewed = self._view(operation, pinned)
         return self.refuse(diagnose(operation, viewed, self._requests, candidates, self._dialects))
 
     def take(self, operation: Operation, pinned: JsonObject) -> Taken | Divergence:

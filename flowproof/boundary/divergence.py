@@ -5,37 +5,18 @@ Its counterpart is `cassette`, which found that no recorded turn is equal.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import NamedTuple
 
+from flowproof.boundary.change import Change, explained, first_change, same_or_missing
 from flowproof.dialects.interface import Dialect, EnvelopePart
-from flowproof.model.jsonvalue import (
-    MISSING,
-    JsonError,
-    JsonValue,
-    Missing,
-    parse,
-    same,
-)
-from flowproof.model.outcome import Divergence, Excerpt
+from flowproof.model.jsonvalue import MISSING, JsonValue, same
+from flowproof.model.outcome import Divergence
 from flowproof.model.turn import Operation
-from flowproof.model.visible import (
-    compact,
-    describe_character,
-    difference,
-    first_difference,
-    member_path,
-    visible,
-)
 
 _NEAREST_OF = 32
 """How many unconsumed turns are compared in search of the nearest; runs rarely skip so many."""
-
-_LONGEST_KIND = 80
-"""An unknown parameter is called by its name, which may be anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +27,6 @@ class Candidate:
     operation: Operation
     request: JsonValue
     consumed: bool
-
-
-class Change(NamedTuple):
-    """Where two values first differ. A side that has nothing there is `MISSING`."""
-
-    path: str
-    recorded: JsonValue | Missing
-    replayed: JsonValue | Missing
 
 
 def diagnose(
@@ -193,103 +166,11 @@ def _changed_messages(dialect: Dialect, recorded: JsonValue, pinned: JsonValue) 
     pairs = zip_longest(
         dialect.message_list(recorded), dialect.message_list(pinned), fillvalue=MISSING
     )
-    return sum(not _same_or_missing(old, new) for old, new in pairs)
-
-
-def first_change(path: str, recorded: JsonValue | Missing, replayed: JsonValue | Missing) -> Change:
-    """The first place, in recorded order, where two different values differ."""
-    match recorded, replayed:
-        case dict(), dict():
-            for key in [*recorded, *(key for key in replayed if key not in recorded)]:
-                old, new = recorded.get(key, MISSING), replayed.get(key, MISSING)
-                if not _same_or_missing(old, new):
-                    return first_change(member_path(path, key), old, new)
-        case list(), list():
-            for index, (old, new) in enumerate(zip_longest(recorded, replayed, fillvalue=MISSING)):
-                if not _same_or_missing(old, new):
-                    return first_change(f"{path}[{index}]", old, new)
-        case _:
-            pass
-    return Change(path, recorded, replayed)
-
-
-def _same_or_missing(old: JsonValue | Missing, new: JsonValue | Missing) -> bool:
-    if isinstance(old, Missing) or isinstance(new, Missing):
-        return False
-    return same(old, new)
+    return sum(not same_or_missing(old, new) for old, new in pairs)
 
 
 def _explained(
     kind: str, change: Change, nearest: Candidate, request: int, also: Sequence[str]
 ) -> Divergence:
-    shown = _inside_text(change) or change
-    kind = visible(kind[:_LONGEST_KIND])
-    return Divergence(
-        kind=kind,
-        message=(
-            f"model request {request} differs from turn {nearest.number} in its {kind}, "
-            f"at {shown.path}{_notes(shown)}{_also(also)}"
-        ),
-        request=request,
-        turn=nearest.number,
-        path=shown.path,
-        excerpt=_excerpt(shown),
-    )
-
-
-def _also(places: Sequence[str]) -> str:
-    """Where else the two requests differ, so that one run tells of all that was changed."""
-    if not places:
-        return ""
-    shown = ", ".join(visible(place[:60]) for place in places[:5])
-    more = f" and {len(places) - 5} more places" if len(places) > 5 else ""
-    return f"; also different: {shown}{more}"
-
-
-def _inside_text(change: Change) -> Change | None:
-    """The difference inside two texts that hold JSON, such as the arguments of a tool call."""
-    if not (isinstance(change.recorded, str) and isinstance(change.replayed, str)):
-        return None
-    try:
-        old, new = parse(change.recorded), parse(change.replayed)
-    except JsonError:
-        return None
-    if not isinstance(old, dict | list) or not isinstance(new, dict | list) or same(old, new):
-        return None
-    return first_change(change.path, old, new)
-
-
-def _notes(change: Change) -> str:
-    old, new = change.recorded, change.replayed
-    if not (isinstance(old, str) and isinstance(new, str)):
-        return ""
-    if old.split() == new.split():
-        return " (only white space differs)"
-    at = first_difference(old, new)
-    if not (old[at : at + 1].isascii() and new[at : at + 1].isascii()):
-        return f" (recorded {describe_character(old, at)}, sent {describe_character(new, at)})"
-    try:
-        if same(parse(old), parse(new)):
-            return " (the same JSON value, written differently)"
-    except JsonError:
-        pass
-    return ""
-
-
-def _excerpt(change: Change) -> tuple[Excerpt, ...]:
-    old, new = change.recorded, change.replayed
-    if isinstance(old, str) and isinstance(new, str):
-        pair = difference(old, new)
-        return Excerpt("-", pair.recorded), Excerpt("+", pair.replayed)
-    left, right = _shown(old), _shown(new)
-    if left == right:
-        left, right = difference(_whole(old), _whole(new))
-    return Excerpt("-", left), Excerpt("+", right)
-
-
-def _shown(value: JsonValue | Missing) -> str:
-    return "(absent)" if isinstance(value, Missing) else compact(value)
-
-
-def _whole(value: JsonValue | Missing) -> str:
-    return "(absent)" if isinstance(value, Missing) else compact(value, limit=sys.maxsize)
+    subject = f"model request {request} differs from turn {nearest.number}"
+    return explained(subject, kind, change, also, request=request, turn=nearest.number)

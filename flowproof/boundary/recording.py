@@ -21,7 +21,8 @@ class Exchange:
     """One request on its way. It ends with a `response`, or with a `failure`: a reason why no
     complete answer exists. With neither it is still in flight. `broken` marks a response that is
     a stream in which the upstream reported an error, `left` that its client had gone before it
-    was told. `unread` says what of it flowproof does not understand, though a client may."""
+    was told. `unread` says what of it flowproof does not understand, though a client may.
+    `upstream` is the base URL that it went to."""
 
     number: int
     operation: Operation
@@ -33,6 +34,7 @@ class Exchange:
     broken: bool = False
     left: bool = False
     unread: str | None = None
+    upstream: str = ""
 
     @property
     def transient(self) -> bool:
@@ -70,7 +72,7 @@ class Recording:
     ) -> Exchange:
         """Note a request that is about to be forwarded."""
         for old in reversed(self.exchanges[-_RECENT:]):
-            request = _sharing(request, old.request)
+            request = sharing(request, old.request)
         exchange = Exchange(
             number=len(self.exchanges) + 1,
             operation=operation,
@@ -94,15 +96,16 @@ class Recording:
         problems: list[str] = []
         dropped = 0
         for exchange in self.exchanges:
+            where = f" ({exchange.upstream})" if exchange.upstream else ""
             if exchange.unread is not None:
                 problems.append(
-                    f"model request {exchange.number} cannot be recorded: {exchange.unread}"
+                    f"model request {exchange.number} cannot be recorded: {exchange.unread}{where}"
                 )
             elif exchange.transient and self._retried(exchange, keep_retries=keep_retries):
                 dropped += 1
             elif exchange.response is None:
                 reason = exchange.failure or "it was still unanswered when the agent ended"
-                problems.append(f"model request {exchange.number} has no answer: {reason}")
+                problems.append(f"model request {exchange.number} has no answer: {reason}{where}")
             else:
                 turns.append(_turn(exchange, exchange.response))
         return Recorded(tuple(turns), dropped, tuple(problems))
@@ -129,7 +132,7 @@ def _turn(exchange: Exchange, response: Response) -> Turn:
     )
 
 
-def _sharing(new: JsonObject, old: JsonObject) -> JsonObject:
+def sharing(new: JsonObject, old: JsonObject) -> JsonObject:
     """`new`, reusing the parts of `old` that are the same.
 
     Each request repeats the conversation so far; without sharing, memory would grow with the

@@ -5,19 +5,27 @@ Its counterpart at replay is `replaying_proxy`.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import AsyncIterator
+
 import anyio
 
 from flowproof.boundary.http1 import Headers, Reply, Request
 from flowproof.boundary.model_proxy import (
     Intake,
     ModelCall,
+    Probe,
+    SideRequest,
     Unreadable,
     Unserved,
+    answer_probe,
     refuse,
     refuse_unserved,
+    send_stored,
 )
 from flowproof.boundary.recording import Exchange, Recording
-from flowproof.boundary.upstream import NoAnswer, Upstream, UpstreamReply
+from flowproof.boundary.side_recording import SideExchange, SideRecording
+from flowproof.boundary.upstream import NoAnswer, NoUpstream, Upstream, UpstreamReply
 from flowproof.dialects.interface import Dialect
 from flowproof.dialects.sse import FrameError
 from flowproof.model.jsonvalue import JsonError, parse, write
@@ -36,25 +44,38 @@ class RecordingProxy:
         self._intake = intake
         self._recording = recording
         self._upstream = upstream
+        self.side_calls = SideRecording()
         # Mutable: how many requests no recording can hold, and the first of them.
         self.refused = 0
         self.rejected: Divergence | None = None
+        # Mutable: what was asked for whose provider has no upstream, with what to do about it.
+        self.stranded: dict[str, str] = {}
         # Mutable: replaced each time a request has ended, so that `settled` looks again.
         self._ended = anyio.Event()
 
     async def settled(self) -> None:
         """Wait until no request is on its way."""
-        while self._recording.in_flight:
+        while self.in_flight:
             await self._ended.wait()
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests have no answer yet."""
+        return self._recording.in_flight + self.side_calls.in_flight
 
     def unreadable(self, message: str) -> None:
         """Fail the recording because of what arrived in place of a request."""
         self._reject("request", message)
 
     def _reject(self, kind: str, message: str) -> None:
-        number = len(self._recording.exchanges) + self.refused + 1
         self.refused += 1
+        number = len(self._recording.exchanges) + self.refused
         self.rejected = self.rejected or Divergence(kind, message, number)
+
+    def _reject_beside(self, call: Unreadable) -> None:
+        self.side_calls.requests += 1
+        number = self.side_calls.requests
+        self.rejected = self.rejected or Divergence(call.kind, call.message, number)
 
     async def handle(self, request: Request, reply: Reply) -> None:
         """Forward one request and relay its answer as it arrives."""
@@ -62,22 +83,52 @@ class RecordingProxy:
         if isinstance(call, Unserved):
             await refuse_unserved(reply, call)
             return
+        if isinstance(call, Probe):
+            await answer_probe(reply)
+            return
+        if isinstance(call, SideRequest | ModelCall) and (reason := self._strand(call)):
+            await refuse(call.dialect, reply, f"flowproof: cannot record: {reason}")
+            return
+        if isinstance(call, SideRequest):
+            await self._beside(call, request, reply)
+            return
         if isinstance(call, ModelCall):
             call = call.too_deep() or call
         if isinstance(call, Unreadable):
-            self._reject(call.kind, call.message)
+            if call.beside:
+                self._reject_beside(call)
+            else:
+                self._reject(call.kind, call.message)
             message = f"flowproof: cannot record: {call.message}"
             await refuse(call.dialect, reply, message, call.status)
             return
+        await self._forward(call, request, reply)
+
+    def _strand(self, call: ModelCall | SideRequest) -> str:
+        """What to do so that a request has an upstream; empty if it has one."""
+        try:
+            self._upstream.base_url(_provider(call))
+        except NoUpstream as error:
+            name = call.dialect.name
+            if isinstance(call, SideRequest):
+                name = call.route.endpoint.name
+                self.side_calls.requests += 1
+            else:
+                self.refused += 1
+            return self.stranded.setdefault(name, f"record needs an upstream for {name}: {error}")
+        return ""
+
+    async def _forward(self, call: ModelCall, request: Request, reply: Reply) -> None:
         exchange = self._recording.open(
             call.operation, call.request, call.mocked, call.asked.stream
         )
+        exchange.upstream = self._upstream.base_url(_provider(call))
         body = write(call.dialect.forwarded(call.request, call.asked)).encode()
         target = call.dialect.destination(call.operation, call.asked, call.target)
         framing = call.dialect.framing(call.asked)
-        try:
+        async with self._ending(exchange, call.dialect, reply):
             async with self._upstream.send(
-                call.dialect.provider, request.method, target, request.headers, body
+                _provider(call), request.method, target, request.headers, body
             ) as answer:
                 if answer.status >= 300 or answer.media_type not in framing.media_types:
                     await self._relay_body(exchange, answer, reply)
@@ -90,9 +141,38 @@ class RecordingProxy:
                     await self._relay_body(exchange, answer, reply)
             if exchange.response is not None:
                 self._intake.learn(call.dialect, exchange.response)
+
+    async def _beside(self, call: SideRequest, request: Request, reply: Reply) -> None:
+        """Answer a side request: with what a replay would say, or forward it."""
+        route = call.route
+        known = self.side_calls.answered(route, call.body)
+        if known is not None:
+            await send_stored(reply, known, final=True)
+            return
+        exchange = self.side_calls.open(route, call.body)
+        body = b"" if call.body is None else write(call.body).encode()
+        provider = _provider(call)
+        exchange.upstream = self._upstream.base_url(provider)
+        async with (
+            self._ending(exchange, call.dialect, reply),
+            self._upstream.send(
+                provider, request.method, route.target, request.headers, body
+            ) as answer,
+        ):
+            data = await answer.body()
+            _keep(exchange, answer, data)
+            await reply.send(answer.status, answer.headers, data)
+
+    @contextlib.asynccontextmanager
+    async def _ending(
+        self, exchange: Exchange | SideExchange, dialect: Dialect, reply: Reply
+    ) -> AsyncIterator[None]:
+        """Sees to it that an exchange ends with a response or with the reason why it has none."""
+        try:
+            yield
         except NoAnswer as error:
             exchange.failure = str(error)
-            await _bad_gateway(call.dialect, reply, str(error))
+            await _bad_gateway(dialect, reply, str(error))
         except Exception as error:
             exchange.response = None
             exchange.failure = f"flowproof itself failed on it ({type(error).__name__})"
@@ -106,10 +186,7 @@ class RecordingProxy:
     async def _relay_body(self, exchange: Exchange, answer: UpstreamReply, reply: Reply) -> None:
         data = await answer.body()
         exchange.left = left = reply.left()
-        try:
-            exchange.response = _plain_response(answer, data)
-        except JsonError as error:
-            exchange.failure = f"its {answer.content_type} is no JSON: {error}"
+        _keep(exchange, answer, data)
         await reply.send(answer.status, answer.headers, data)
         exchange.left = left or reply.gone
 
@@ -179,6 +256,18 @@ class _Relay:
         if found is None:
             return None
         return f"the stream holds what is no JSON: {visible(found[:_SHOWN])}"
+
+
+def _provider(call: ModelCall | SideRequest) -> str:
+    """Whose upstream a request goes to."""
+    return call.route.endpoint.provider if isinstance(call, SideRequest) else call.dialect.provider
+
+
+def _keep(exchange: Exchange | SideExchange, answer: UpstreamReply, data: bytes) -> None:
+    try:
+        exchange.response = _plain_response(answer, data)
+    except JsonError as error:
+        exchange.failure = f"its {answer.content_type} is no JSON: {error}"
 
 
 def _plain_response(answer: UpstreamReply, data: bytes) -> Response:

@@ -6,30 +6,36 @@ Its counterpart at record is `recording_proxy`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from flowproof.boundary.cassette import Cassette, Taken
 from flowproof.boundary.http1 import Reply, Request
 from flowproof.boundary.model_proxy import (
-    NO_RETRY,
     Intake,
     ModelCall,
+    Probe,
+    SideRequest,
     Unreadable,
     Unserved,
+    answer_probe,
     refuse,
     refuse_unserved,
+    send_stored,
 )
-from flowproof.model.jsonvalue import write
-from flowproof.model.outcome import REFUSED
-from flowproof.model.rawtext import to_bytes
+from flowproof.model.outcome import REFUSED, Divergence
 from flowproof.model.turn import Response
+
+if TYPE_CHECKING:
+    from flowproof.boundary.side_calls import SideCalls
 
 
 class ReplayingProxy:
     """Handles the requests of one replayed flow."""
 
-    def __init__(self, intake: Intake, cassette: Cassette) -> None:
+    def __init__(self, intake: Intake, cassette: Cassette, side_calls: SideCalls) -> None:
         self._intake = intake
         self._cassette = cassette
+        self._side_calls = side_calls
 
     def unreadable(self, message: str) -> None:
         """Fail the run because of what arrived in place of a request."""
@@ -41,6 +47,12 @@ class ReplayingProxy:
         if isinstance(call, Unserved):
             await refuse_unserved(reply, call)
             return
+        if isinstance(call, Probe):
+            await answer_probe(reply)
+            return
+        if isinstance(call, SideRequest):
+            await self._beside(call, reply)
+            return
         if isinstance(call, ModelCall):
             taken = self._cassette.find(call.operation, call.request)
             if taken is not None:
@@ -49,24 +61,36 @@ class ReplayingProxy:
                 return
             call = call.too_deep() or call
         if isinstance(call, Unreadable):
-            divergence = self._cassette.reject(call.kind, call.message)
+            divergence = self._reject(call)
         else:
             divergence = self._cassette.miss(call.operation, call.request)
         status = call.status if isinstance(call, Unreadable) else 400
         await refuse(call.dialect, reply, f"{REFUSED}: {divergence}", status)
+
+    async def _beside(self, call: SideRequest, reply: Reply) -> None:
+        """Answer a side request, unless the run has diverged: what follows says nothing."""
+        if (divergence := self._cassette.divergence) is None:
+            found = self._side_calls.find(call.route, call.body)
+            if found is not None:
+                await send_stored(reply, found.response, final=True)
+                return
+            divergence = self._cassette.refuse(self._side_calls.miss(call.route, call.body))
+        else:
+            self._side_calls.count()
+        await refuse(call.dialect, reply, f"{REFUSED}: {divergence}")
+
+    def _reject(self, call: Unreadable) -> Divergence:
+        if not call.beside:
+            return self._cassette.reject(call.kind, call.message)
+        number = self._side_calls.count()
+        return self._cassette.refuse(Divergence(call.kind, call.message, number))
 
 
 async def _serve(call: ModelCall, taken: Taken, reply: Reply) -> None:
     response = taken.turn.response
     frames = _frames(call, response)
     if frames is None:
-        text = response.text
-        body = write(response.body).encode() if text is None else to_bytes(text)
-        headers = [("content-type", response.content_type)]
-        if response.status >= 400 and taken.last:
-            # Nobody tried again when this was recorded, whatever told the client not to.
-            headers.append(NO_RETRY)
-        await reply.send(response.status, headers, body)
+        await send_stored(reply, response, final=taken.last)
         return
     content_type = call.dialect.framing(call.asked).content_type
     headers = [("content-type", content_type), ("cache-control", "no-cache")]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from types import TracebackType
@@ -20,74 +19,49 @@ import aiohttp
 import anyio
 import yarl
 
+from flowproof.boundary.decoding import (
+    OPTIONAL,
+    Decoder,
+    Decoders,
+    Undecodable,
+    acceptable,
+    decoders,
+)
 from flowproof.boundary.endpoint import Endpoint, Limits
+from flowproof.boundary.forwarding import forwarded, passed_on, without_credentials
 from flowproof.boundary.http1 import Headers
 from flowproof.boundary.keys import credentials, placeholder_for
 from flowproof.dialects.interface import Target
 from flowproof.model.rawtext import from_bytes, to_bytes
+from flowproof.model.visible import visible
 
-_KEPT_BACK = frozenset(
-    {
-        # hop by hop (RFC 9110 §7.6.1) and framing, which the client sets itself
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "host",
-        "content-length",
-        "content-encoding",
-        "expect",
-        # answers are stored decoded, so we ask only for what we can decode
-        "accept-encoding",
-        # credentials: the agent holds placeholders
-        "authorization",
-        "x-api-key",
-        "api-key",
-        "x-goog-api-key",
-        "cookie",
-    }
-)
-_NOT_PASSED_ON = frozenset(
-    {
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "content-length",
-        "content-encoding",
-        "set-cookie",
-        # a client that followed it would leave flowproof, and at replay the network
-        "location",
-        # put back cleaned
-        "content-type",
-    }
-)
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-"""What no header value may hold; clients and servers differ in what they do with it."""
 _LONGEST_TYPE = 200
+_LONGEST_CODING = 80
 _PIECE = 256 * 1024
-_READABLE = {"identity", "", "gzip", "deflate"}
+_IDENTITY = {"identity", ""}
 
 
 class NoAnswer(Exception):
     """The upstream gave no complete answer; the message says what happened, without secrets."""
 
 
+class NoUpstream(NoAnswer):
+    """A provider's requests go nowhere; the message says what to do about it."""
+
+
 class UpstreamReply:
     """An answer that has begun: its status and headers are there, its body is not yet."""
 
     def __init__(
-        self, response: aiohttp.ClientResponse, limits: Limits, without_key: Callable[[str], str]
+        self,
+        response: aiohttp.ClientResponse,
+        limits: Limits,
+        without_key: Callable[[str], str],
+        decoder: Decoder | None,
     ) -> None:
         self._response = response
         self._limits = limits
+        self._decoder = decoder
         self._without_key = without_key
         self.status = response.status
         said = without_key(response.headers.get("content-type", ""))
@@ -96,11 +70,8 @@ class UpstreamReply:
     @property
     def headers(self) -> Headers:
         """The headers that may be passed on to the agent."""
-        passed = [
-            (name.lower(), self._without_key(value))
-            for name, value in self._response.headers.items()
-            if name.lower() not in _NOT_PASSED_ON and name.isascii() and not _CONTROL.search(value)
-        ]
+        items = self._response.headers.items()
+        passed = [(name, self._without_key(value)) for name, value in passed_on(items)]
         return [*passed, ("content-type", self.content_type)] if self.content_type else passed
 
     def clean(self, data: bytes) -> bytes:
@@ -122,13 +93,33 @@ class UpstreamReply:
 
         :raises NoAnswer: if it breaks off, stalls, or grows beyond its bound.
         """
-        total = 0
+        came = went = 0
         with _translated(self._limits):
             async for chunk in self._response.content.iter_any():
-                total += len(chunk)
-                if total > self._limits.max_body:
-                    raise NoAnswer(f"the answer is larger than {self._limits.max_body} bytes")
-                yield chunk
+                # Counted on both sides: a compressed body may be as long as it likes and hold
+                # nothing, or a short one hold more than memory does.
+                came += len(chunk)
+                for piece in self._decoded(chunk):
+                    went += len(piece)
+                    self._bound(max(came, went))
+                    yield piece
+                self._bound(came)
+        if self._decoder is not None and not self._decoder.whole:
+            raise NoAnswer("the answer broke off: what is compressed in it has no end")
+
+    def _bound(self, size: int) -> None:
+        if size > self._limits.max_body:
+            raise NoAnswer(f"the answer is larger than {self._limits.max_body} bytes")
+
+    def _decoded(self, chunk: bytes) -> Iterator[bytes]:
+        if self._decoder is None:
+            yield chunk
+            return
+        try:
+            yield from self._decoder.feed(chunk)
+        except Undecodable as error:
+            coding = self._response.headers.get("content-encoding", "")[:_LONGEST_CODING]
+            raise NoAnswer(f"the answer cannot be decoded as {coding}: {error}") from error
 
     async def body(self) -> bytes:
         """The whole decoded body, clean."""
@@ -139,17 +130,33 @@ class Upstream:
     """An open HTTP client for the endpoint of each provider."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, endpoints: Mapping[str, Endpoint], limits: Limits
+        self,
+        session: aiohttp.ClientSession,
+        endpoints: Mapping[str, Endpoint],
+        limits: Limits,
+        missing: Mapping[str, str],
+        known: Decoders,
     ) -> None:
         self._session = session
         self._endpoints = endpoints
         self._limits = limits
+        self._missing = missing
+        self._known = known
         self._without_key = {
             provider: placeholder_for(
                 key for value in endpoint.headers.values() for key in credentials(value)
             )
             for provider, endpoint in endpoints.items()
         }
+
+    def base_url(self, provider: str) -> str:
+        """Where the requests of a provider go.
+
+        :raises NoUpstream: if nowhere.
+        """
+        if provider not in self._endpoints:
+            raise NoUpstream(self._missing.get(provider, "no upstream is named"))
+        return self._endpoints[provider].url
 
     @contextlib.asynccontextmanager
     async def send(
@@ -158,13 +165,16 @@ class Upstream:
         """Send a request to a provider's endpoint, with what may travel of the headers that the
         agent `sent`, and read its answer inside the context.
 
+        :raises NoUpstream: if the provider has no endpoint.
         :raises NoAnswer: if no answer begins.
         """
-        endpoint = self._endpoints[provider]
-        url = f"{endpoint.url}{target.path}{'?' if target.query else ''}{target.query}"
+        query = without_credentials(target.query)
+        url = f"{self.base_url(provider)}{target.path}{'?' if query else ''}{query}"
+        accepted = ",".join(value for name, value in sent if name == "accept-encoding")
         headers = [
-            *_forwarded(sent),
-            *endpoint.headers.items(),
+            *forwarded(sent),
+            *self._endpoints[provider].headers.items(),
+            ("accept-encoding", acceptable(accepted, self._known)),
             ("content-length", str(len(body))),
         ]
         async with contextlib.AsyncExitStack() as stack:
@@ -183,10 +193,26 @@ class Upstream:
                 raise NoAnswer(
                     f"it answered with the status {response.status}, which no answer has"
                 )
-            coding = response.headers.get("content-encoding", "identity").strip().lower()
-            if coding not in _READABLE:
-                raise NoAnswer("it answered in a content-encoding that was not asked for")
-            yield UpstreamReply(response, self._limits, self._without_key[provider])
+            decoder = self._decoder_of(response)
+            yield UpstreamReply(response, self._limits, self._without_key[provider], decoder)
+
+    def _decoder_of(self, response: aiohttp.ClientResponse) -> Decoder | None:
+        """What decodes an answer, also in a coding that was not asked for; None if it is plain."""
+        coding = ", ".join(response.headers.getall("content-encoding", ())).strip().lower()
+        if coding in _IDENTITY:
+            return None
+        if coding in self._known:
+            return self._known[coding]()
+        if coding in OPTIONAL:
+            raise NoAnswer(
+                f"it answered in the content-encoding {coding}, for which no decoder is installed "
+                "here: pip install 'flowproof-py[compression]'"
+            )
+        shown = visible(coding[:_LONGEST_CODING])
+        raise NoAnswer(
+            f"it answered in the content-encoding `{shown}`, which was not asked for and cannot "
+            "be decoded"
+        )
 
 
 class _Patience:
@@ -224,18 +250,18 @@ async def _pieces(body: bytes, patience: _Patience) -> AsyncIterator[bytes]:
         yield body[at : at + _PIECE]
 
 
-def _forwarded(headers: Headers) -> Iterator[tuple[str, str]]:
-    """The agent's headers without credentials and without what concerns one connection only."""
-    named = ",".join(value for name, value in headers if name == "connection")
-    kept_back = _KEPT_BACK | {name.strip().lower() for name in named.split(",")}
-    return ((name, value) for name, value in headers if name not in kept_back)
-
-
 @contextlib.asynccontextmanager
 async def open_upstream(
-    endpoints: Mapping[str, Endpoint], limits: Limits
+    endpoints: Mapping[str, Endpoint],
+    limits: Limits,
+    missing: Mapping[str, str] | None = None,
+    known: Decoders | None = None,
 ) -> AsyncIterator[Upstream]:
-    """An `Upstream` that closes its connections at the end; `endpoints` by provider."""
+    """An `Upstream` that closes its connections at the end; `endpoints` by provider.
+
+    `missing` says what to do about a provider that has no endpoint, `known` is what decodes
+    answers, by default all that this process has.
+    """
     timeout = aiohttp.ClientTimeout(
         total=None, sock_connect=limits.connect_timeout, sock_read=limits.idle_timeout
     )
@@ -244,10 +270,10 @@ async def open_upstream(
         connector=connector,
         timeout=timeout,
         cookie_jar=aiohttp.DummyCookieJar(),
-        headers={"accept-encoding": "gzip, deflate"},
+        auto_decompress=False,
         skip_auto_headers=("user-agent",),
     ) as session:
-        yield Upstream(session, endpoints, limits)
+        yield Upstream(session, endpoints, limits, missing or {}, known or decoders())
 
 
 def _proxy_for(url: str) -> str | None:

@@ -12,7 +12,7 @@ _PR_SET_DUMPABLE = 4
 def protect_keys(environ: Mapping[str, str]) -> None:
     """Forbid inspection if a provider's key is in our environment. No replay needs one, and
     many a shell holds one."""
-    from flowproof.flow.upstream import KEY_VARIABLES
+    from flowproof.flow.providers import KEY_VARIABLES
 
     if any(environ.get(name, "").strip() for name in KEY_VARIABLES):
         forbid_inspection()

@@ -18,7 +18,7 @@ def command(trace: Path, as_json: bool) -> None:
     from flowproof.flow.trajectory import trajectory_of
     from flowproof.model.visible import visible
     from flowproof.report.run_json import dump_part
-    from flowproof.report.trajectory_text import trajectory_text
+    from flowproof.report.trajectory_text import side_calls_text, trajectory_text
     from flowproof.trace.file import read_trace
 
     found = read_trace(trace, str(trace), "SPEC")
@@ -29,4 +29,5 @@ def command(trace: Path, as_json: bool) -> None:
         return
     made = [found.spec_name or trace.name, found.recorded, f"flowproof {found.flowproof}"]
     heading = visible("  ".join(part for part in made if part))
-    put(f"{heading}\n\n{trajectory_text(trajectory)}\n")
+    beside = side_calls_text(found.side_calls)
+    put("\n\n".join(filter(None, (heading, trajectory_text(trajectory), beside))) + "\n")

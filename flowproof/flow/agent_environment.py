@@ -11,13 +11,30 @@ from dataclasses import dataclass
 
 from flowproof.boundary.keys import PLACEHOLDER_KEY as PLACEHOLDER_KEY
 from flowproof.boundary.keys import placeholder_for
-from flowproof.flow.upstream import KEY_VARIABLES, UPSTREAM_VARIABLE
+from flowproof.flow.providers import FLOWPROOF_UPSTREAMS, KEY_VARIABLE, KEY_VARIABLES
 
 PROMPT_VARIABLE = "FLOWPROOF_PROMPT"
 _WITH_VERSION = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_BASE", "FLOWPROOF_LLM_PROXY")
-_WITHOUT_VERSION = ("ANTHROPIC_BASE_URL",)
-_ALWAYS_KEYED = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
-_OWN = frozenset({UPSTREAM_VARIABLE, "FLOWPROOF_AGENT_KEY"})
+_WITHOUT_VERSION = (
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_API_BASE",  # litellm reads it first
+    "ANTHROPIC_API_URL",  # LangChain reads it first
+    "GOOGLE_GEMINI_BASE_URL",
+    "GEMINI_API_BASE",  # litellm
+    "OLLAMA_HOST",
+    "OLLAMA_API_BASE",  # litellm
+    "OLLAMA_BASE_URL",  # pydantic-ai
+)
+_WHERE_SET = ("AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE")
+"""Their presence alone makes some clients speak to Azure."""
+_ALWAYS_KEYED = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
+"""Not GOOGLE_API_KEY: Google's client warns where both are set."""
+_UNLESS_SET = {
+    # What these send beside model requests goes to a host of its own, whatever the base URL.
+    "OPENAI_AGENTS_DISABLE_TRACING": "1",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+}
+_OWN = frozenset({*FLOWPROOF_UPSTREAMS, KEY_VARIABLE})
 _LOOPBACK = ("127.0.0.1", "localhost")
 
 
@@ -54,7 +71,9 @@ def agent_environment(
     environment |= dict.fromkeys(_ALWAYS_KEYED, PLACEHOLDER_KEY)
     urls = handles.values()
     environment |= dict.fromkeys(_WITH_VERSION, urls["proxy_url"])
-    environment |= dict.fromkeys(_WITHOUT_VERSION, urls["proxy_url_no_v1"])
+    known = (*_WITHOUT_VERSION, *(name for name in _WHERE_SET if name in environment))
+    environment |= dict.fromkeys(known, urls["proxy_url_no_v1"])
+    environment = _UNLESS_SET | environment
     environment[PROMPT_VARIABLE] = task
     for name in ("NO_PROXY", "no_proxy"):
         environment[name] = _with_loopback(environment.get(name, ""))

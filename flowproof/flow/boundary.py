@@ -21,26 +21,32 @@ if TYPE_CHECKING:
     from flowproof.boundary.http1 import Handler
     from flowproof.model.agent_exit import AgentExit
     from flowproof.model.outcome import Divergence
-    from flowproof.model.turn import Turn
+    from flowproof.model.turn import SideCall, Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
     """What crossed the model boundary.
 
-    `unconsumed` numbers recorded turns (from 1) that a replay never used. `problems` say why
+    `unconsumed` numbers recorded turns (from 1) that a replay never used. `side_calls` were
+    recorded or used beside them, `side_missing` says which pinned ones a replay never made, by
+    number (from 1) and name. `problems` say why
     requests of a recording have no answer. `refused_key` explains, if it was so, that the
     upstream answered nothing but that the credentials are wrong. `upstream` is where a
-    recording's requests went.
+    recording's requests went. `no_upstream` says of requests that could not go anywhere what to
+    do about it.
     """
 
     turns: tuple[Turn, ...]
     traffic: ModelTraffic
     divergence: Divergence | None = None
     unconsumed: tuple[int, ...] = ()
+    side_calls: tuple[SideCall, ...] = ()
+    side_missing: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     refused_key: str = ""
     upstream: str = ""
+    no_upstream: tuple[str, ...] = ()
 
 
 @runtime_checkable

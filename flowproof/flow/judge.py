@@ -85,6 +85,9 @@ def _findings(
     if ended.error:
         yield _author(f"the agent could not be started: {ended.error}")
         return
+    if lanes.no_upstream:
+        yield from map(_author, lanes.no_upstream)
+        return
     if lanes.divergence is not None:
         # What the agent did after it was refused says nothing about the agent.
         yield _fault(lanes.divergence.message)
@@ -105,6 +108,8 @@ def _findings(
         return
     if lanes.unconsumed:
         yield _fault(_unconsumed(lanes))
+    if lanes.side_missing:
+        yield _fault(_side_missing(lanes))
     if not ended.timed_out and ended.status != agent.expect_exit:
         yield _fault(_exit(agent, ended))
     yield from _assertion_findings(results)
@@ -170,12 +175,21 @@ def _ending(ended: AgentExit) -> str:
 
 
 def _no_requests(phase: Phase, ended: AgentExit, lanes: Lanes) -> str:
+    beside = _beside(lanes)
     if unserved := lanes.traffic.unserved:
         listed = ", ".join(f"{one.method} {one.path} ({one.count}×)" for one in unserved)
+        if beside:
+            listed += f", and {beside}"
         return (
             "no model request arrived that flowproof serves; what arrived was: "
-            f"{listed}. This version serves POST …/chat/completions (OpenAI); is the client's "
-            "base URL right, and its API that one?"
+            f"{listed}. It serves the model APIs of OpenAI (Chat Completions, Responses), "
+            "Anthropic (Messages), Google (generateContent) and Ollama (chat, generate); is the "
+            "client's base URL right, and its API one of these?"
+        )
+    if beside:
+        return (
+            f"no model request arrived, only {beside}: those are beside a conversation, and "
+            "without one there is nothing to test"
         )
     if ended.timed_out:
         return "no model request had reached flowproof's proxy by then"
@@ -185,9 +199,20 @@ def _no_requests(phase: Phase, ended: AgentExit, lanes: Lanes) -> str:
     return (
         f"the agent ended without sending a model request to flowproof's proxy, {consequence}. "
         "Most often its client takes its base URL from somewhere else than the variables that "
-        "flowproof sets (OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL …): map the "
-        'variable it reads in agent.env, such as MY_BASE_URL: "${flowproof.proxy_url}"'
+        "flowproof sets (OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL, OLLAMA_HOST "
+        "…): map the variable it reads in agent.env, such as MY_BASE_URL: "
+        '"${flowproof.proxy_url}". '
+        "A client of Vertex AI or Bedrock asks hosts of its cloud and is not served: let it use "
+        "the model's own API"
     )
+
+
+def _beside(lanes: Lanes) -> str:
+    """How many side calls there were, and to which endpoints; empty for none."""
+    count = lanes.traffic.side_calls
+    names = sorted({call.operation.dialect for call in lanes.side_calls})
+    of = f" ({', '.join(names)})" if names else ""
+    return f"{count} side {'call' if count == 1 else 'calls'}{of}" if count else ""
 
 
 def _unconsumed(lanes: Lanes) -> str:
@@ -198,3 +223,10 @@ def _unconsumed(lanes: Lanes) -> str:
         f"the agent made fewer model calls than recorded: {lanes.traffic.served} of "
         f"{lanes.traffic.recorded} turns were used; never requested: {turns} {shown}"
     )
+
+
+def _side_missing(lanes: Lanes) -> str:
+    missing = lanes.side_missing
+    shown = ", ".join(missing[:10]) + (" …" if len(missing) > 10 else "")
+    calls = "side call" if len(missing) == 1 else "side calls"
+    return f"the agent made fewer side calls than recorded: never requested: {calls} {shown}"

@@ -8,6 +8,7 @@ from flowproof.dialects.names import SPOKEN
 from flowproof.errors import CapabilityError, StaleTrace
 from flowproof.flow.job import FlowJob
 from flowproof.model.flow_spec import Mock
+from flowproof.model.visible import visible
 from flowproof.trace.document import RecordedMock, Trace, recorded_mocks
 from flowproof.trace.file import read_trace as read_file
 
@@ -51,9 +52,21 @@ def require_spoken(trace: Trace) -> None:
 
     :raises CapabilityError: naming those that it does not.
     """
+    if trace.side_calls:
+        _require_known({call.operation.dialect for call in trace.side_calls})
     foreign = sorted({turn.operation.dialect for turn in trace.turns} - set(SPOKEN))
     if foreign:
         raise CapabilityError(
             f"the trace was recorded in {', '.join(foreign)}; this version reads "
             f"{', '.join(SPOKEN)}"
+        )
+
+
+def _require_known(side_endpoints: set[str]) -> None:
+    from flowproof.dialects.side_endpoints import SIDE_ENDPOINTS
+
+    if foreign := sorted(side_endpoints - SIDE_ENDPOINTS.keys()):
+        raise CapabilityError(
+            f"the trace holds calls of {visible(', '.join(foreign)[:200])}; this version knows "
+            f"{', '.join(SIDE_ENDPOINTS)}"
         )

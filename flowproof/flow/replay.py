@@ -20,6 +20,7 @@ from flowproof.trace.document import Trace
 if TYPE_CHECKING:
     from flowproof.boundary.cassette import Cassette
     from flowproof.boundary.model_proxy import Intake
+    from flowproof.boundary.side_calls import SideCalls
     from flowproof.model.agent_exit import AgentExit
 
 
@@ -56,6 +57,13 @@ class ReplayBoundary:
             return Cassette(self.trace.turns, DIALECTS, view=legacy_view)
         return Cassette(self.trace.turns, DIALECTS)
 
+    @cached_property
+    def side_calls(self) -> SideCalls:
+        """What the trace holds beside its turns."""
+        from flowproof.boundary.side_calls import SideCalls
+
+        return SideCalls(self.trace.side_calls)
+
     def begin(self) -> None:
         """Load what answers, and answer."""
         self.port.group.start_soon(self._serve)
@@ -63,7 +71,7 @@ class ReplayBoundary:
     async def _serve(self) -> None:
         from flowproof.boundary.replaying_proxy import ReplayingProxy
 
-        proxy = ReplayingProxy(self.intake, self.cassette)
+        proxy = ReplayingProxy(self.intake, self.cassette, self.side_calls)
         await self.port.serve(proxy.handle, proxy.unreadable, self.max_body)
 
     async def collect(self, ended: AgentExit) -> Lanes:
@@ -78,9 +86,13 @@ class ReplayBoundary:
                 served=len(consumed),
                 recorded=len(self.trace.turns),
                 unserved=self.intake.unserved.seen(),
+                side_calls=self.side_calls.requests,
+                side_recorded=len(self.trace.side_calls),
             ),
             divergence=self.cassette.divergence,
             unconsumed=self.cassette.unconsumed,
+            side_calls=self.side_calls.served,
+            side_missing=self.side_calls.missing,
         )
 
 

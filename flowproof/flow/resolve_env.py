@@ -18,7 +18,7 @@ from flowproof.files import shortened
 from flowproof.flow.agent_environment import PLACEHOLDER_KEY, Handles, key_remover
 from flowproof.flow.handles import unknown
 from flowproof.flow.job import FlowJob
-from flowproof.flow.upstream import KEY_VARIABLES
+from flowproof.flow.providers import KEY_VARIABLES
 from flowproof.model.flow_spec import (
     Agent,
     Assertion,
@@ -74,7 +74,7 @@ def resolve_env(job: FlowJob, environ: Mapping[str, str]) -> Prepared:
     _require_capable(job.spec)
     if job.phase == "record":
         _require_writable(job)
-    suite_env, absent = _suite_values(job.suite_env, environ)
+    suite_env, absent = suite_values(job.suite_env, environ)
     agent = job.spec.agent
     given = _given_keys(agent)
     known = _lookup(suite_env, environ)
@@ -122,7 +122,7 @@ def _require_writable(job: FlowJob) -> None:
         )
 
 
-def _suite_values(
+def suite_values(
     declared: Mapping[str, str], environ: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
     """The suite's own variables, and a warning for each that cannot resolve: it is absent, and

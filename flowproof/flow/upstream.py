@@ -1,192 +1,188 @@
 """Decides where a recording's model requests go, and with which key.
 
-Pure: environment in, endpoint out. A key is put into a header here and goes nowhere else.
+Pure: environment in, choices out. A key is put into a header here and goes nowhere else.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from flowproof.errors import UsageError
-from flowproof.files import shortened
-
-
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """A company that serves a model API at a public endpoint."""
-
-    name: str
-    url: str
-    host: str
-    base_variable: str
-    key_variables: tuple[str, ...]
-
-
-OPENAI = Provider(
-    "openai",
-    "https://api.openai.com/v1",
-    "api.openai.com",
-    "OPENAI_BASE_URL",
-    ("OPENAI_API_KEY",),
-)
-ANTHROPIC = Provider(
-    "anthropic",
-    "https://api.anthropic.com/v1",
-    "api.anthropic.com",
-    "ANTHROPIC_BASE_URL",
-    ("ANTHROPIC_API_KEY",),
-)
-GOOGLE = Provider(
-    "google",
-    "https://generativelanguage.googleapis.com",
-    "generativelanguage.googleapis.com",
-    "GOOGLE_GEMINI_BASE_URL",
-    ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-)
-PROVIDERS: Mapping[str, Provider] = {p.name: p for p in (OPENAI, ANTHROPIC, GOOGLE)}
-UPSTREAM_VARIABLE = "FLOWPROOF_AGENT_UPSTREAM"
-KEY_VARIABLE = "FLOWPROOF_AGENT_KEY"
-KEY_VARIABLES = (
+from flowproof.flow.base_url import base_url, checked_url
+from flowproof.flow.providers import (
+    AZURE,
+    FLOWPROOF_UPSTREAMS,
     KEY_VARIABLE,
-    *(name for provider in PROVIDERS.values() for name in provider.key_variables),
+    OLLAMA,
+    PROVIDERS,
+    UPSTREAM_VARIABLE,
+    Provider,
+    owner_of,
 )
 
-
-# A host in any other spelling could be one name here and another one where it is connected to.
-_PLAIN_HOST = re.compile(r"[a-z0-9._:%-]+", re.ASCII)
-_PLAIN_PATH = re.compile(r"[!-~]*")
+_ANTHROPIC_OAUTH = "sk-ant-oat"
 
 
 @dataclass(frozen=True, slots=True)
 class UpstreamChoice:
     """Where requests of one provider's dialects go.
 
-    `named_by` and `key_from` are the environment variables that decided; `key` never shows.
+    `named_by` and `key_from` are the environment variables that decided, `key_variable` the one
+    that is asked first for a key; `key` never shows.
     """
 
+    provider: Provider
     url: str
     named_by: str
     key: str | None
     key_from: str | None
+    key_variable: str
 
     def __repr__(self) -> str:
         return f"UpstreamChoice({self.url!r}, {self.named_by!r}, key from {self.key_from!r})"
 
 
+@dataclass(frozen=True, slots=True)
+class Upstreams:
+    """The upstream of each provider that has one, and what to do about each other, by name."""
+
+    chosen: Mapping[str, UpstreamChoice]
+    missing: Mapping[str, str]
+
+
+def choose_upstreams(environ: Mapping[str, str]) -> Upstreams:
+    """Choose for every provider. One that cannot be used matters only once it is asked for.
+
+    :raises UsageError: if no provider has a usable upstream, or a variable of flowproof's own
+        holds one that is none.
+    """
+    for variable in FLOWPROOF_UPSTREAMS:
+        if value := environ.get(variable, "").strip():
+            checked_url(value, variable)
+    _checked_key(environ.get(KEY_VARIABLE, "").strip(), KEY_VARIABLE)
+    chosen: dict[str, UpstreamChoice] = {}
+    missing: dict[str, str] = {}
+    malformed: UsageError | None = None
+    for name, provider in PROVIDERS.items():
+        try:
+            choice = _choice(provider, environ)
+        except UsageError as error:
+            malformed = malformed or error
+            missing[name] = str(error)
+            continue
+        if choice is None:
+            missing[name] = _how_to_name(provider)
+        else:
+            chosen[name] = choice
+    if not chosen:
+        raise malformed or UsageError(_nothing_named())
+    return Upstreams(chosen, missing)
+
+
 def choose_upstream(provider: Provider, environ: Mapping[str, str]) -> UpstreamChoice:
     """Choose the upstream and key for one provider's dialects.
 
-    The upstream is FLOWPROOF_AGENT_UPSTREAM, else the provider's own base URL variable, else,
-    if the provider's own key is set, its public endpoint. The key is FLOWPROOF_AGENT_KEY, else
-    the provider's own, else, for an upstream named explicitly, ANTHROPIC_API_KEY or
-    OPENAI_API_KEY; but a provider's key never goes to another provider's public endpoint.
+    The upstream is FLOWPROOF_UPSTREAM_<NAME>, else FLOWPROOF_AGENT_UPSTREAM, else the provider's
+    own base URL variable, else, if the provider's own key is set, its public endpoint.
+
+    The key is FLOWPROOF_AGENT_KEY, else the provider's own, else, for an upstream named
+    explicitly, ANTHROPIC_API_KEY or OPENAI_API_KEY. The provider's own comes first where
+    FLOWPROOF_AGENT_KEY is more likely another upstream's: where FLOWPROOF_UPSTREAM_<NAME> names
+    this one, and at a public endpoint while anything else names one of another provider. A
+    provider's key never goes to the public endpoint of another.
 
     :raises UsageError: if nothing names an upstream, or what is named cannot be used.
     """
-    for variable in (UPSTREAM_VARIABLE, provider.base_variable):
-        if value := environ.get(variable, "").strip():
-            url = _checked_url(value, variable)
-            key, key_from = _key(provider, url, environ, explicit=True)
-            return UpstreamChoice(url, variable, key, key_from)
-    own = next((name for name in provider.key_variables if environ.get(name, "").strip()), None)
-    if own is None:
-        raise UsageError(
-            "record needs a real model, and no upstream is named: set "
-            f"{UPSTREAM_VARIABLE} or {provider.base_variable} to its base URL, or "
-            f"{provider.key_variables[0]} to use {provider.url}"
-        )
-    key, key_from = _key(provider, provider.url, environ, explicit=False)
-    return UpstreamChoice(provider.url, own, key, key_from)
-
-
-def _checked_url(value: str, variable: str) -> str:
-    try:
-        parts = urlsplit(value)
-        usable = parts.scheme in {"http", "https"} and parts.port != 0
-        host = parts.hostname or ""
-    except ValueError:
-        usable = False
-    if not usable or not host:
-        shown = "" if "@" in value else f", but {shortened(value)}"
-        raise UsageError(f"{variable} is not an http or https URL{shown}")
-    if "@" in parts.netloc:
-        raise UsageError(f"{variable} holds credentials; put the key into {KEY_VARIABLE}")
-    if parts.query or parts.fragment:
-        raise UsageError(f"{variable} must be a base URL, without a query or fragment")
-    if not _PLAIN_HOST.fullmatch(host) or ("%" in host and ":" not in host):
-        raise UsageError(
-            f"{variable} names its host in letters beyond ASCII or with escapes; write it in "
-            "plain ASCII, an international name as `xn--…`"
-        )
-    if not _is_host(host):
-        raise UsageError(f"{variable} names a host that cannot be one: {host[:80]}")
-    if not _PLAIN_PATH.fullmatch(parts.path):
-        raise UsageError(f"{variable} has a path with blanks or letters beyond ASCII; escape them")
-    if parts.scheme == "http" and _owner(value) is not None:
-        raise UsageError(
-            f"{variable} names a public endpoint over http, where the key would travel in clear "
-            "text; use https"
-        )
-    path = parts.path.rstrip("/")
-    return f"{parts.scheme}://{parts.netloc}{path or '/v1'}"
-
-
-def _is_host(host: str) -> bool:
-    """Whether a name is one that DNS and HTTP clients take, or an address with colons is one."""
-    if ":" in host:
-        import ipaddress
-
-        try:
-            return ipaddress.ip_address(host).version == 6
-        except ValueError:
-            return False
-    labels = host.removesuffix(".").split(".")
-    if len(host) > 253 or not all(0 < len(label) <= 63 for label in labels):
-        return False
-    return not any(label.startswith("xn--") for label in labels) or _is_international(host)
-
-
-def _is_international(host: str) -> bool:
-    # Asked of what the HTTP client asks, which would fail in the middle of a recording.
-    import yarl
-
-    try:
-        return bool(yarl.URL(f"http://{host}", encoded=True).host)
-    except ValueError:
-        return False
-
-
-def _key(
-    provider: Provider, url: str, environ: Mapping[str, str], *, explicit: bool
-) -> tuple[str | None, str | None]:
-    names = [KEY_VARIABLE, *provider.key_variables]
-    if explicit:
-        names += ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"]
-    owner = _owner(url)
-    for name in names:
-        value = environ.get(name, "").strip()
-        if not value or (owner and name != KEY_VARIABLE and name not in owner.key_variables):
-            continue
-        if not value.isascii() or not value.isprintable():
-            raise UsageError(f"{name} holds characters that no HTTP header can carry")
-        return value, name
-    return None, None
-
-
-def _owner(url: str) -> Provider | None:
-    """The provider whose public endpoint a URL is, also under a regional name such as
-    `eu.api.openai.com`, or with the final dot that DNS allows."""
-    host = f".{(urlsplit(url).hostname or '').rstrip('.')}"
-    return next((p for p in PROVIDERS.values() if host.endswith(f".{p.host}")), None)
+    choice = _choice(provider, environ)
+    if choice is None:
+        raise UsageError(f"no upstream is named for {provider.name}: {_how_to_name(provider)}")
+    return choice
 
 
 def authorization(choice: UpstreamChoice) -> dict[str, str]:
-    """The credential header for an endpoint; a bare key becomes a Bearer token."""
+    """The one credential header for an upstream: a key that was written with its scheme as it
+    is, a bare one where the endpoint expects it."""
     if choice.key is None:
         return {}
     scheme, _, rest = choice.key.partition(" ")
-    value = choice.key if rest and scheme.isalpha() else f"Bearer {choice.key}"
-    return {"authorization": value}
+    if rest and scheme.isalpha():
+        return {"authorization": choice.key}
+    header = "api-key" if owner_of(choice.url) is AZURE else choice.provider.key_header
+    if header == "authorization" or choice.key.startswith(_ANTHROPIC_OAUTH):
+        return {"authorization": f"Bearer {choice.key}"}
+    return {header: choice.key}
+
+
+def _choice(provider: Provider, environ: Mapping[str, str]) -> UpstreamChoice | None:
+    named_by = _naming(provider, environ)
+    if named_by is not None:
+        url = base_url(provider, environ[named_by].strip(), named_by)
+    elif provider.url and (own := _own_key(provider, environ)) is not None:
+        named_by, url = own, provider.url
+    else:
+        return None
+    order = _key_order(provider, url, named_by, environ)
+    key_from = next((name for name in order if environ.get(name, "").strip()), None)
+    key = None if key_from is None else _checked_key(environ[key_from].strip(), key_from)
+    return UpstreamChoice(provider, url, named_by, key, key_from, order[0])
+
+
+def _naming(provider: Provider, environ: Mapping[str, str]) -> str | None:
+    """The variable that names an upstream explicitly."""
+    variables = (provider.upstream_variable, UPSTREAM_VARIABLE, provider.base_variable)
+    return next((name for name in variables if environ.get(name, "").strip()), None)
+
+
+def _own_key(provider: Provider, environ: Mapping[str, str]) -> str | None:
+    return next((name for name in provider.key_variables if environ.get(name, "").strip()), None)
+
+
+def _key_order(
+    provider: Provider, url: str, named_by: str, environ: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The variables that may hold the key, the first that is set counts."""
+    owner = owner_of(url)
+    own = (owner or provider).key_variables
+    public = named_by in provider.key_variables
+    if named_by == provider.upstream_variable or (public and _others(provider, environ)):
+        order = (*own, KEY_VARIABLE)
+    else:
+        order = (KEY_VARIABLE, *own)
+    if owner is None and provider is not OLLAMA:
+        order += ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+    return order
+
+
+def _others(provider: Provider, environ: Mapping[str, str]) -> bool:
+    """Whether another provider is in play, to which a key that names nobody may belong."""
+    return any(
+        _naming(other, environ) or _own_key(other, environ)
+        for other in PROVIDERS.values()
+        if other is not provider
+    )
+
+
+def _checked_key(key: str, variable: str) -> str:
+    if not key.isascii() or not key.isprintable():
+        raise UsageError(f"{variable} holds characters that no HTTP header can carry")
+    return key
+
+
+def _how_to_name(provider: Provider) -> str:
+    public = f", or {provider.key_variables[0]} to use {provider.url}" if provider.url else ""
+    return (
+        f"set {provider.upstream_variable}, {UPSTREAM_VARIABLE} (for every provider) or "
+        f"{provider.base_variable} to its base URL{public}"
+    )
+
+
+def _nothing_named() -> str:
+    own = ", ".join(provider.base_variable for provider in PROVIDERS.values())
+    keys = ", ".join(p.key_variables[0] for p in PROVIDERS.values() if p.url)
+    each = ", ".join(provider.upstream_variable for provider in PROVIDERS.values())
+    return (
+        f"record needs a real model, and no upstream is named: set {UPSTREAM_VARIABLE} to the "
+        f"base URL of one that serves whatever the agent speaks; or, for one provider alone, one "
+        f"of {each}, or of its own {own}; or one of {keys} to use that provider's public endpoint"
+    )

@@ -32,6 +32,7 @@ def write_trace(job: FlowJob, lanes: Lanes, clock: Clock) -> Path:
         turns=lanes.turns,
         mocks=recorded_mocks(job.spec.mocks),
         retries_dropped=lanes.traffic.retries_dropped,
+        side_calls=lanes.side_calls,
     )
     try:
         write_file(job.trace_path, trace)

@@ -66,7 +66,7 @@ class Divergence:
     `kind` names what moved (`model`, `tool schema`, `message text`, `extra call` …), `path` is
     the JSON path of the difference in the request, `turn` the recorded turn that came nearest
     (None where the recording holds none to compare), `request` the ordinal of the request in
-    this run; both count from 1.
+    this run, among model requests or among side calls; both count from 1.
     """
 
     kind: str

@@ -18,10 +18,14 @@ class Unserved:
 class ModelTraffic:
     """What the model boundary counted. `recorded` is the number of turns in the trace, `served`
     how many of them this run used, `retries_dropped` how many transient failures a recording
-    left out."""
+    left out. `side_calls` counts the requests beside the conversation, such as for an embedding,
+    which are not among `requests`; `side_recorded` says how many different ones the trace holds.
+    """
 
     requests: int = 0
     served: int = 0
     recorded: int = 0
     retries_dropped: int = 0
     unserved: tuple[Unserved, ...] = ()
+    side_calls: int = 0
+    side_recorded: int = 0

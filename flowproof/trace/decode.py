@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Sequence
 
 from flowproof.errors import TraceCorrupt
 from flowproof.model import rawtext
 from flowproof.model.jsonvalue import MAX_DEPTH, JsonError, JsonObject, JsonValue, parse
-from flowproof.model.turn import Operation, Response, Turn
+from flowproof.model.turn import Operation, Response, SideCall, Turn
 from flowproof.model.visible import compact
 from flowproof.trace.document import FORMAT, VERSION, RecordedMock, Trace
 from flowproof.trace.node import Defect, Node
@@ -17,6 +18,7 @@ from flowproof.trace.patch import Budget, PatchError, apply
 MAX_SIZE = 256 << 20
 """Largest trace file in bytes."""
 MAX_TURNS = 10_000
+"""Most turns of a trace, and most of its side calls."""
 MAX_PATCH = 10_000
 """Most operations in the patch of one turn."""
 JSON_TYPE = "application/json"
@@ -103,8 +105,10 @@ def _trace(root: Node) -> Trace:
         )
     members = root.members(
         "format version flowproof recorded spec driver platform containment mocks "
-        "retries_dropped turns"
+        "retries_dropped turns",
+        "side_calls",
     )
+    beside = members.get("side_calls")
     spec = members["spec"].members("name file sha256")
     return Trace(
         flowproof=members["flowproof"].text(),
@@ -118,6 +122,7 @@ def _trace(root: Node) -> Trace:
         mocks={tool: _mock(node) for tool, node in members["mocks"].entries().items()},
         retries_dropped=members["retries_dropped"].count(),
         turns=_turns(members["turns"]),
+        side_calls=_side_calls(beside) if beside else (),
     )
 
 
@@ -145,21 +150,54 @@ def _turn(node: Node, number: int, earlier: list[Turn], budget: Budget) -> Turn:
     streamed, mocked = members.get("streamed"), members.get("mocked")
     return Turn(
         operation=Operation(members["dialect"].text(), members["path"].text()),
-        request=_request(members["request"], number, earlier, budget),
+        request=_request(members["request"], f"turn {number}", earlier, budget),
         response=_response(members["response"]),
         streamed=streamed.flag() if streamed else False,
         mocked=tuple(item.text() for item in mocked.items()) if mocked else (),
     )
 
 
-def _request(node: Node, number: int, earlier: list[Turn], budget: Budget) -> JsonValue:
+def _side_calls(node: Node) -> tuple[SideCall, ...]:
+    items = node.items()
+    if len(items) > MAX_TURNS:
+        raise node.defect(f"more than {MAX_TURNS} side calls")
+    budget = Budget(_MAX_COPIED)
+    calls: list[SideCall] = []
+    for number, item in enumerate(items, 1):
+        calls.append(_side_call(item, number, calls, budget))
+    return tuple(calls)
+
+
+def _side_call(node: Node, number: int, earlier: list[SideCall], budget: Budget) -> SideCall:
+    asks = "request" in node.entries()
+    members = node.members(f"endpoint method path response{' request' * asks}")
+    method, request = members["method"].text(), None
+    if method not in ("GET", "POST"):
+        raise members["method"].defect("a side call is made with GET or POST")
+    if asks:
+        request = _request(members["request"], f"side call {number}", earlier, budget)
+    if isinstance(request, dict) is not (method == "POST"):
+        raise node.defect("a call with POST has an object as its request, one with GET has none")
+    return SideCall(
+        operation=Operation(members["endpoint"].text(), members["path"].text()),
+        method=method,
+        request=request,
+        response=_response(members["response"]),
+    )
+
+
+def _request(
+    node: Node, name: str, earlier: Sequence[Turn | SideCall], budget: Budget
+) -> JsonValue:
+    """A request, whole or out of that of an earlier one; `name` ends with its number."""
     if "base" not in node.entries():
         return node.members("body")["body"].value
     members = node.members("base patch")
     base = members["base"].count()
-    if not 1 <= base < number:
+    kind = name.rpartition(" ")[0]
+    if not 1 <= base <= len(earlier):
         raise members["base"].defect(
-            f"turn {number} builds on turn {str(base)[:20]}, which does not come before it"
+            f"{name} builds on {kind} {str(base)[:20]}, which does not come before it"
         )
     operations = members["patch"].items()
     if len(operations) > MAX_PATCH:
@@ -167,7 +205,7 @@ def _request(node: Node, number: int, earlier: list[Turn], budget: Budget) -> Js
     try:
         return apply(earlier[base - 1].request, [item.value for item in operations], budget)
     except PatchError as error:
-        raise members["patch"].defect(f"does not fit turn {base}: {error}") from None
+        raise members["patch"].defect(f"does not fit {kind} {base}: {error}") from None
 
 
 def _response(node: Node) -> Response:

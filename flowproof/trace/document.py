@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from flowproof.model.flow_spec import Mock
 from flowproof.model.jsonvalue import JsonValue, write
-from flowproof.model.turn import Turn
+from flowproof.model.turn import SideCall, Turn
 
 FORMAT = "flowproof-trace"
 VERSION = 1
@@ -44,7 +44,8 @@ class Trace:
     `recorded` is RFC 3339 in UTC, `spec_file` a file name without folders, `spec_sha256` hex,
     `platform` like `linux-x86_64`. `retries_dropped` counts the transient failures that were
     left out. What a legacy trace does not tell is an empty text. Turns may share parts of their
-    requests, so none of it may be changed.
+    requests, so none of it may be changed. `side_calls` stand beside the conversation; each is
+    there once.
     """
 
     flowproof: str
@@ -59,3 +60,4 @@ class Trace:
     mocks: Mapping[str, RecordedMock] = field(default_factory=dict)
     retries_dropped: int = 0
     pins: Pins = "whole"
+    side_calls: tuple[SideCall, ...] = ()

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from flowproof.errors import TraceTooLarge
 from flowproof.model import rawtext
 from flowproof.model.jsonvalue import JsonObject, JsonValue, same, write
-from flowproof.model.turn import Operation, Response, Turn
+from flowproof.model.turn import Operation, Response, SideCall, Turn
 from flowproof.trace.decode import JSON_TYPE, MAX_PATCH, MAX_SIZE, MAX_TURNS
 from flowproof.trace.document import FORMAT, VERSION, Trace
 from flowproof.trace.layout import pretty
@@ -31,6 +31,11 @@ def encode(trace: Trace) -> bytes:
         raise TraceTooLarge(
             f"the recording has {len(trace.turns)} model calls; a trace holds at most {MAX_TURNS}; "
             "split the flow"
+        )
+    if len(trace.side_calls) > MAX_TURNS:
+        raise TraceTooLarge(
+            f"the recording has {len(trace.side_calls)} side calls; a trace holds at most "
+            f"{MAX_TURNS}; split the flow"
         )
     document: JsonObject = {
         "format": FORMAT,
@@ -57,6 +62,11 @@ def encode(trace: Trace) -> bytes:
             )
         ],
     }
+    if trace.side_calls:
+        document["side_calls"] = [
+            _side_call(call, request)
+            for call, request in zip(trace.side_calls, _requests(trace.side_calls), strict=True)
+        ]
     data = pretty(document).encode()
     if len(data) > MAX_SIZE:
         raise TraceTooLarge(
@@ -79,6 +89,17 @@ def _turn(number: int, turn: Turn, request: JsonObject) -> JsonValue:
     if turn.mocked:
         stored["mocked"] = list(turn.mocked)
     return stored
+
+
+def _side_call(call: SideCall, request: JsonObject) -> JsonValue:
+    stored: JsonObject = {
+        "endpoint": call.operation.dialect,
+        "method": call.method,
+        "path": call.operation.path,
+    }
+    if call.request is not None:
+        stored["request"] = request
+    return stored | {"response": _response(call.response)}
 
 
 def _response(response: Response) -> JsonObject:
@@ -108,7 +129,7 @@ def _text(text: str) -> JsonValue:
     return text
 
 
-def _requests(turns: Sequence[Turn]) -> Iterator[JsonObject]:
+def _requests(turns: Sequence[Turn | SideCall]) -> Iterator[JsonObject]:
     """Each request as it is stored: whole, or as what it adds to an earlier one."""
     latest: dict[Operation, deque[int]] = defaultdict(lambda: deque(maxlen=_CANDIDATES))
     for number, turn in enumerate(turns, 1):
@@ -123,7 +144,9 @@ def _requests(turns: Sequence[Turn]) -> Iterator[JsonObject]:
         yield stored
 
 
-def _nearest(turns: Sequence[Turn], candidates: Iterable[int], request: JsonValue) -> int:
+def _nearest(
+    turns: Sequence[Turn | SideCall], candidates: Iterable[int], request: JsonValue
+) -> int:
     """The number of the candidate that shares most with a request; the latest of several."""
     best, most = 0, -1
     for number in sorted(candidates, reverse=True):

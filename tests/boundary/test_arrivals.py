@@ -117,7 +117,7 @@ def test_what_is_no_request_fails_the_flow(
     "sent",
     [
         pytest.param(b"", id="nothing"),
-        pytest.param(b"GET /v1/models HTTP/1.0\r\n\r\n", id="an unserved request"),
+        pytest.param(b"GET /v1/files HTTP/1.0\r\n\r\n", id="an unserved request"),
         pytest.param(
             b"POST /telemetry HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n{",
             id="half a request that nobody serves",

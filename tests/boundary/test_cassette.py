@@ -178,6 +178,68 @@ def test_a_legacy_trace_pins_what_it_holds() -> None:
     assert divergence.path == "$.messages[0].content"
 
 
+MESSAGES = Operation("anthropic.messages", "/messages")
+HELD: dict[str, Any] = {
+    "model": "m",
+    "system": "Be brief.",
+    "messages": [
+        {"role": "user", "content": "Book."},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "So:"},
+                {"type": "tool_use", "id": "c1", "name": "search", "input": {"to": "NBO"}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "none"}],
+        },
+    ],
+    "tools": ["search"],
+}
+
+
+def sent_now(**changes: Any) -> dict[str, Any]:
+    """The same request as a client sends it today, with what such a trace does not hold."""
+    body = json.loads(json.dumps(HELD))
+    body["system"] = [{"type": "text", "text": "Be brief.", "cache_control": {"type": "x"}}]
+    body["messages"][0]["content"] = [{"type": "text", "text": "Book."}]
+    body["messages"][2]["content"][0]["content"] = [{"type": "text", "text": "none"}]
+    body["tools"] = [{"name": "search", "input_schema": {"type": "object"}}]
+    return {**body, "max_tokens": 9, **changes}
+
+
+def legacy_messages() -> Cassette:
+    held = Turn(MESSAGES, pinned(HELD), Response(200, {}))
+    return Cassette([held], BY_NAME, view=legacy_view)
+
+
+def test_a_legacy_messages_trace_pins_what_it_holds() -> None:
+    served(legacy_messages().take(MESSAGES, pinned(sent_now())))
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        pytest.param(["system", 0, "text"], "Be long.", id="system"),
+        pytest.param(["messages", 0, "content", 0, "text"], "Cook.", id="user text"),
+        pytest.param(["messages", 1, "content", 0, "text"], "No:", id="assistant text"),
+        pytest.param(["messages", 1, "content", 1, "input", "to"], "LHR", id="arguments"),
+        pytest.param(["messages", 2, "content", 0, "content", 0, "text"], "one", id="result"),
+        pytest.param(["tools", 0, "name"], "book", id="tool"),
+        pytest.param(["model"], "n", id="model"),
+    ],
+)
+def test_a_change_in_what_a_legacy_messages_trace_holds(place: list[Any], value: str) -> None:
+    body: Any = sent_now()
+    at = body
+    for step in place[:-1]:
+        at = at[step]
+    at[place[-1]] = value
+    refused(legacy_messages().take(MESSAGES, pinned(body)))
+
+
 def test_the_requests_given_are_left_as_they_are() -> None:
     request = pinned(chat_request("a"))
     before = json.dumps(request)

@@ -111,9 +111,9 @@ def test_an_unserved_path_is_asked_for_once() -> None:
             client(replay.url) as api,
             pytest.raises(openai.NotFoundError, match="serves no"),
         ):
-            api.embeddings.create(model="m", input="x", encoding_format="float")
+            api.moderations.create(input="x")
         (seen,) = replay.intake.unserved.seen()
-    assert (seen.path, seen.count) == ("/v1/embeddings", 1)
+    assert (seen.path, seen.count) == ("/v1/moderations", 1)
 
 
 @pytest.mark.parametrize(

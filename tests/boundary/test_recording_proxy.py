@@ -66,7 +66,9 @@ def test_headers_are_forwarded_but_for_credentials_and_hops() -> None:
         "Connection": "keep-alive, X-Hop",
         "X-Hop": "this connection only",
         "TE": "trailers",
-        "Accept-Encoding": "br, zstd",
+        "X-Goog-Api-Key": "placeholder",
+        "Api-Key": "placeholder",
+        "Accept-Encoding": "snappy, gzip;q=0.5, deflate; q=0, br;q=0.000",
     }
     with between(up.chat(up.completion())) as (upstream, boundary):
         send(boundary.port, chat_request(), headers=sent)
@@ -76,9 +78,17 @@ def test_headers_are_forwarded_but_for_credentials_and_hops() -> None:
     assert got.header("user-agent") == "agent/1"
     assert got.header("x-utf8") == "caf\u00e9"
     assert got.header("authorization") == f"Bearer {SECRET}"
-    assert got.header("accept-encoding") == "gzip, deflate"
+    assert got.header("accept-encoding") == "gzip"
     assert got.header("host") == upstream.url.split("/")[2]
-    for name in ("x-api-key", "cookie", "proxy-authorization", "x-hop", "te"):
+    for name in (
+        "x-api-key",
+        "x-goog-api-key",
+        "api-key",
+        "cookie",
+        "proxy-authorization",
+        "x-hop",
+        "te",
+    ):
         assert got.header(name) is None
     assert [name for name, _ in got.headers].count("authorization") == 1
 
@@ -331,7 +341,7 @@ def test_a_body_that_cannot_be_read_fails_the_recording(
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("POST", "/v1/responses"), ("GET", "/v1/chat/completions"), ("HEAD", "/api/hello")],
+    [("POST", "/v1/files"), ("GET", "/v1/chat/completions"), ("HEAD", "/v1/models")],
 )
 def test_a_path_that_nobody_serves_is_answered_404_and_listed(method: str, path: str) -> None:
     with between(up.chat()) as (upstream, boundary):

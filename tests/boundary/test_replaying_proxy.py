@@ -146,13 +146,13 @@ def test_a_body_that_cannot_be_read_is_a_divergence(
 def test_a_path_that_nobody_serves_is_answered_404_and_counted() -> None:
     with replaying([turn(chat_request())]) as boundary:
         for method in ("GET", "GET", "HEAD"):
-            answer = send(boundary.port, b"", method=method, path="/v1/models?key=k")
+            answer = send(boundary.port, b"", method=method, path="/v1/files?key=k")
             assert answer.status == 404
             assert answer.headers["x-should-retry"] == "false"
         seen = [(one.method, one.path, one.count) for one in boundary.intake.unserved.seen()]
         assert boundary.cassette.requests == 0
         assert send(boundary.port, chat_request()).status == 200
-    assert seen == [("GET", "/v1/models", 2), ("HEAD", "/v1/models", 1)]
+    assert seen == [("GET", "/v1/files", 2), ("HEAD", "/v1/files", 1)]
 
 
 def test_a_scan_does_not_fill_the_report() -> None:

@@ -22,10 +22,12 @@ from flowproof.boundary.model_proxy import Intake
 from flowproof.boundary.recording import Recorded, Recording
 from flowproof.boundary.recording_proxy import RecordingProxy
 from flowproof.boundary.replaying_proxy import ReplayingProxy
+from flowproof.boundary.side_calls import SideCalls
+from flowproof.boundary.side_recording import SideRecorded
 from flowproof.boundary.upstream import open_upstream
 from flowproof.dialects.registry import DIALECTS
 from flowproof.model.jsonvalue import JsonObject, parse
-from flowproof.model.turn import Operation, Response, Turn
+from flowproof.model.turn import Operation, Response, SideCall, Turn
 
 CHAT = Operation("openai.chat", "/chat/completions")
 BY_NAME = DIALECTS
@@ -83,6 +85,11 @@ class RecordingBoundary:
         self.portal.call(self._settled)
         return self.recording.finish(keep_retries=keep_retries)
 
+    def finish_beside(self) -> SideRecorded:
+        """The side calls that were recorded, once nothing is on its way."""
+        self.portal.call(self._settled)
+        return self.proxy.side_calls.finish()
+
     async def _settled(self) -> None:
         with anyio.fail_after(10):
             await self.proxy.settled()
@@ -94,13 +101,14 @@ def recording(
     *,
     mocks: Mapping[str, MockedTool] | None = None,
     limits: Limits | None = None,
+    provider: str = "openai",
 ) -> Iterator[RecordingBoundary]:
-    """A boundary that records against an upstream given by its base URL."""
+    """A boundary that records against a provider's upstream given by its base URL."""
     limits = limits or Limits()
     endpoint = Endpoint(upstream, {"Authorization": f"Bearer {SECRET}"})
     intake, taken = Intake(MockResults(mocks or {})), Recording()
     with start_blocking_portal() as portal:
-        opened = open_upstream({"openai": endpoint}, limits)
+        opened = open_upstream({provider: endpoint}, limits)
         with portal.wrap_async_context_manager(opened) as client:
             proxy = RecordingProxy(intake, taken, client)
             server = open_server(proxy.handle, limits.max_body, proxy.unreadable)
@@ -113,6 +121,7 @@ class ReplayingBoundary:
     port: int
     cassette: Cassette
     intake: Intake
+    side_calls: SideCalls
 
     @property
     def url(self) -> str:
@@ -121,13 +130,17 @@ class ReplayingBoundary:
 
 @contextlib.contextmanager
 def replaying(
-    turns: Sequence[Turn], *, mocks: Mapping[str, MockedTool] | None = None
+    turns: Sequence[Turn],
+    *,
+    mocks: Mapping[str, MockedTool] | None = None,
+    beside: Sequence[SideCall] = (),
 ) -> Iterator[ReplayingBoundary]:
-    """A boundary that answers from recorded turns."""
+    """A boundary that answers from recorded turns, and from calls beside them."""
     cassette, intake = Cassette(turns, BY_NAME), Intake(MockResults(mocks or {}))
-    proxy = ReplayingProxy(intake, cassette)
+    side_calls = SideCalls(beside)
+    proxy = ReplayingProxy(intake, cassette, side_calls)
     with serving(proxy.handle, unreadable=proxy.unreadable) as port:
-        yield ReplayingBoundary(port, cassette, intake)
+        yield ReplayingBoundary(port, cassette, intake, side_calls)
 
 
 def chat_request(content: Any = "Hi", **others: Any) -> dict[str, Any]:

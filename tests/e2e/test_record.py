@@ -138,8 +138,8 @@ def test_a_trace_may_live_elsewhere(plain: Project) -> None:
         pytest.param([{"do": "print", "names": []}], "without sending a model request", id="none"),
         pytest.param([{"do": "exit", "status": 3}], "exited with status 3 before", id="died first"),
         pytest.param(
-            [{"do": "ask", "say": "hello", "path": "/responses"}],
-            "POST /v1/responses (1×)",
+            [{"do": "ask", "say": "hello", "path": "/images/edits"}],
+            "POST /v1/images/edits (1×)",
             id="an unserved path",
         ),
     ],
@@ -160,14 +160,14 @@ def test_zero_model_requests_fail_in_both_phases(
 
 
 def test_an_unserved_request_beside_others_is_told_and_does_not_fail(plain: Project) -> None:
-    plan = [{"do": "ask", "path": "/responses?key=secret", "say": "x"}, {"do": "ask"}]
+    plan = [{"do": "ask", "path": "/images/edits?key=secret", "say": "x"}, {"do": "ask"}]
     with model(saying("Hello.")) as upstream:
         recorded = plain.record("a.flow.yaml", upstream.url, plan=plan)
     replayed = plain.replay("a.flow.yaml", plan=plan)
     for ran in (recorded, replayed):
         assert ran.code == 0
         assert ran.flow["traffic"]["unserved"] == [
-            {"method": "POST", "path": "/v1/responses", "count": 1}
+            {"method": "POST", "path": "/v1/images/edits", "count": 1}
         ]
         assert ran.said()[0]["status"] == 404
         assert "secret" not in ran.stdout

@@ -10,7 +10,7 @@ from flowproof.flow.agent_environment import (
     agent_environment,
     key_remover,
 )
-from flowproof.flow.upstream import KEY_VARIABLES
+from flowproof.flow.providers import FLOWPROOF_UPSTREAMS, KEY_VARIABLES
 
 HANDLES = Handles("http://127.0.0.1:4646/v1", {"files": "http://127.0.0.1:4700/mcp"})
 KEY = "sk-real-0123456789"
@@ -25,8 +25,18 @@ def test_it_is_told_where_the_proxy_is_and_what_to_do() -> None:
         "OPENAI_BASE": "http://127.0.0.1:4646/v1",
         "FLOWPROOF_LLM_PROXY": "http://127.0.0.1:4646/v1",
         "ANTHROPIC_BASE_URL": "http://127.0.0.1:4646",
+        "ANTHROPIC_API_BASE": "http://127.0.0.1:4646",
+        "ANTHROPIC_API_URL": "http://127.0.0.1:4646",
+        "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:4646",
+        "GEMINI_API_BASE": "http://127.0.0.1:4646",
+        "OLLAMA_HOST": "http://127.0.0.1:4646",
+        "OLLAMA_API_BASE": "http://127.0.0.1:4646",
+        "OLLAMA_BASE_URL": "http://127.0.0.1:4646",
         "OPENAI_API_KEY": PLACEHOLDER_KEY,
         "ANTHROPIC_API_KEY": PLACEHOLDER_KEY,
+        "GEMINI_API_KEY": PLACEHOLDER_KEY,
+        "OPENAI_AGENTS_DISABLE_TRACING": "1",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "FLOWPROOF_PROMPT": "Book a flight",
         "NO_PROXY": "127.0.0.1,localhost",
         "no_proxy": "127.0.0.1,localhost",
@@ -56,9 +66,32 @@ def test_a_real_key_reaches_it_under_no_name(variable: str) -> None:
 
 
 def test_our_own_variables_do_not_reach_it() -> None:
-    own = {"FLOWPROOF_AGENT_UPSTREAM": "http://h", "FLOWPROOF_AGENT_KEY": KEY}
+    own = {**dict.fromkeys(FLOWPROOF_UPSTREAMS, "http://h"), "FLOWPROOF_AGENT_KEY": KEY}
     env = agent_environment(own, HANDLES, "", {})
     assert not own.keys() & env.keys()
+
+
+@pytest.mark.parametrize("variable", ["AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE"])
+def test_an_endpoint_of_azure_is_replaced_and_never_invented(variable: str) -> None:
+    inherited = {variable: "https://r.openai.azure.com", "AZURE_OPENAI_API_KEY": KEY}
+    env = agent_environment(inherited, HANDLES, "", {})
+    assert env[variable] == "http://127.0.0.1:4646"
+    assert env["AZURE_OPENAI_API_KEY"] == PLACEHOLDER_KEY
+    assert not [name for name in agent_environment({}, HANDLES, "", {}) if "AZURE" in name]
+
+
+def test_google_is_given_its_second_key_only_where_it_had_one() -> None:
+    # Its client warns where both are set, and some agents turn warnings into errors.
+    assert "GOOGLE_API_KEY" not in agent_environment({}, HANDLES, "", {})
+    env = agent_environment({"GOOGLE_API_KEY": KEY}, HANDLES, "", {})
+    assert env["GOOGLE_API_KEY"] == PLACEHOLDER_KEY
+
+
+@pytest.mark.parametrize("declares", [False, True], ids=["inherited", "declared"])
+def test_what_the_user_says_about_side_traffic_counts(declares: bool) -> None:
+    said = {"OPENAI_AGENTS_DISABLE_TRACING": "0", "LITELLM_LOCAL_MODEL_COST_MAP": ""}
+    env = agent_environment({} if declares else said, HANDLES, "", said if declares else {})
+    assert {name: env[name] for name in said} == said
 
 
 def test_what_the_spec_declares_comes_last() -> None:

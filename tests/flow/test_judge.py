@@ -24,7 +24,7 @@ from flowproof.model.outcome import (
 )
 from flowproof.model.phase import Phase
 from flowproof.model.traffic import ModelTraffic, Unserved
-from flowproof.model.turn import Operation, Response, Turn
+from flowproof.model.turn import Operation, Response, SideCall, Turn
 from tests.flow.support import ended
 
 HELD = AssertionResult("assert: reply contains Hello", 5, Passed())
@@ -37,6 +37,13 @@ WORLD = (Verdict.ERROR, ExitCode.WORLD_ERROR)
 def lanes(requests: int = 1, unserved: tuple[Unserved, ...] = (), **more: Any) -> Lanes:
     traffic = ModelTraffic(requests=requests, served=requests, recorded=2, unserved=unserved)
     return Lanes(turns=(), traffic=traffic, **more)
+
+
+def beside(count: int, unserved: tuple[Unserved, ...] = ()) -> Lanes:
+    """Side calls to one endpoint, and no model request."""
+    call = SideCall(Operation("openai.embeddings", "/embeddings"), "POST", {}, Response(200, {}))
+    traffic = ModelTraffic(side_calls=count, side_recorded=1, unserved=unserved)
+    return Lanes(turns=(), traffic=traffic, side_calls=(call,))
 
 
 def result(outcome: Outcome) -> AssertionResult:
@@ -96,6 +103,13 @@ def judged(
         pytest.param(
             ended(), lanes(problems=("it broke off",)), WORLD, "it broke off", id="no whole answer"
         ),
+        pytest.param(
+            ended(1),
+            lanes(no_upstream=("record needs an upstream for x: set Y",), divergence=DIVERGED),
+            AUTHOR,
+            "record needs an upstream for x: set Y",
+            id="no upstream",
+        ),
         pytest.param(ended(), lanes(0), FAULT, "without sending a model request", id="no request"),
         pytest.param(
             ended(7),
@@ -117,6 +131,27 @@ def judged(
             FAULT,
             "POST /v1/responses (3×)",
             id="only unserved requests",
+        ),
+        pytest.param(
+            ended(),
+            beside(2),
+            FAULT,
+            "no model request arrived, only 2 side calls (openai.embeddings): ",
+            id="only side calls",
+        ),
+        pytest.param(
+            ended(),
+            beside(1, (Unserved("POST", "/v2/rerank", 3),)),
+            FAULT,
+            "POST /v2/rerank (3×), and 1 side call (openai.embeddings).",
+            id="side calls and unserved requests",
+        ),
+        pytest.param(
+            ended(),
+            lanes(side_missing=("1 (openai.embeddings)", "4 (openai.count_tokens)")),
+            FAULT,
+            "never requested: side calls 1 (openai.embeddings), 4 (openai.count_tokens)",
+            id="fewer side calls",
         ),
         pytest.param(
             ended(),

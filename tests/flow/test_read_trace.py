@@ -121,7 +121,7 @@ def test_no_trace_inside(tmp_path: Path) -> None:
 
 def test_a_dialect_that_is_not_spoken(tmp_path: Path) -> None:
     made = job(tmp_path)
-    foreign = dataclasses.replace(TURN, operation=Operation("anthropic.messages", "/messages"))
+    foreign = dataclasses.replace(TURN, operation=Operation("acme.chat", "/chat"))
     write_trace(made.trace_path, trace(TURN, foreign))
-    with pytest.raises(CapabilityError, match=r"recorded in anthropic\.messages; .*openai\.chat"):
+    with pytest.raises(CapabilityError, match=r"recorded in acme\.chat; .*openai\.chat"):
         read_trace(made)

@@ -9,20 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowproof.errors import UsageError
-from flowproof.flow.upstream import (
+from flowproof.flow.providers import (
     ANTHROPIC,
+    AZURE,
     GOOGLE,
+    OLLAMA,
     OPENAI,
     PROVIDERS,
+    Owner,
     Provider,
-    authorization,
-    choose_upstream,
 )
+from flowproof.flow.upstream import choose_upstream
 
 GATEWAY = "http://gateway.example/v1"
 KEY = "FLOWPROOF_AGENT_KEY"
 OWN = {KEY: "own"}
-KEYS = {"OPENAI_API_KEY": "openai", "ANTHROPIC_API_KEY": "anthropic", "GEMINI_API_KEY": "gemini"}
+KEYS = {
+    "OPENAI_API_KEY": "openai",
+    "ANTHROPIC_API_KEY": "anthropic",
+    "GEMINI_API_KEY": "gemini",
+    "OLLAMA_API_KEY": "ollama",
+    "AZURE_OPENAI_API_KEY": "azure",
+}
+OWNERS: list[Owner] = [*PROVIDERS.values(), AZURE]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +120,7 @@ def test_openai_goes_to(
     ],
 )
 def test_nothing_names_an_upstream(environ: Mapping[str, str]) -> None:
-    with pytest.raises(UsageError, match=r"FLOWPROOF_AGENT_UPSTREAM or OPENAI_BASE_URL"):
+    with pytest.raises(UsageError, match=r"FLOWPROOF_AGENT_UPSTREAM .* or OPENAI_BASE_URL"):
         choose_upstream(OPENAI, environ)
 
 
@@ -142,18 +151,19 @@ SPELLINGS = [
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("upper", [False, True], ids=["as it is", "upper-case"])
-@pytest.mark.parametrize("owner", PROVIDERS.values(), ids=list(PROVIDERS))
+@pytest.mark.parametrize("owner", OWNERS, ids=[*PROVIDERS, "azure"])
 def test_a_providers_key_never_goes_to_another_provider(
-    owner: Provider, upper: bool, spelling: str
+    owner: Owner, upper: bool, spelling: str
 ) -> None:
-    host = owner.host.upper() if upper else owner.host
+    host = owner.hosts[0].upper() if upper else owner.hosts[0]
     for provider in PROVIDERS.values():
-        environ = {"FLOWPROOF_AGENT_UPSTREAM": spelling.format(host), **KEYS}
-        choice = choose_upstream(provider, environ)
-        assert choice.key_from in (*owner.key_variables, None)
-        foreign = {k: v for k, v in environ.items() if k not in owner.key_variables}
-        assert choose_upstream(provider, foreign).key is None
-        assert choose_upstream(provider, {**foreign, **OWN}).key == "own", "meant for anyone"
+        for variable in ("FLOWPROOF_AGENT_UPSTREAM", provider.upstream_variable):
+            environ = {variable: spelling.format(host), **KEYS}
+            choice = choose_upstream(provider, environ)
+            assert choice.key_from in owner.key_variables
+            foreign = {k: v for k, v in environ.items() if k not in owner.key_variables}
+            assert choose_upstream(provider, foreign).key is None
+            assert choose_upstream(provider, {**foreign, **OWN}).key == "own", "meant for anyone"
 
 
 @pytest.mark.parametrize(
@@ -167,94 +177,6 @@ def test_a_providers_key_never_goes_to_another_provider(
 def test_a_host_that_only_looks_like_a_providers_is_a_named_upstream(host: str) -> None:
     environ = {"FLOWPROOF_AGENT_UPSTREAM": f"https://{host}", "OPENAI_API_KEY": "openai"}
     assert choose_upstream(OPENAI, environ).key == "openai"
-
-
-@pytest.mark.parametrize(
-    ("url", "reason"),
-    [
-        pytest.param("gateway.example/v1", "not an http or https URL", id="no scheme"),
-        pytest.param("ftp://gateway.example", "not an http or https URL", id="another scheme"),
-        pytest.param("file:///etc/passwd", "not an http or https URL", id="a file"),
-        pytest.param("http://", "not an http or https URL", id="no host"),
-        pytest.param("http://:80/v1", "not an http or https URL", id="only a port"),
-        pytest.param("http://h:0/v1", "not an http or https URL", id="port 0"),
-        pytest.param("http://h:70000", "not an http or https URL", id="a port too large"),
-        pytest.param("http://h:x", "not an http or https URL", id="a port of letters"),
-        pytest.param("http://[::1", "not an http or https URL", id="an open bracket"),
-        pytest.param("http://user:sk-secret@h/v1", "holds credentials", id="a password"),
-        pytest.param("http://sk-secret@h/v1", "holds credentials", id="a user"),
-        pytest.param("http://@h/v1", "holds credentials", id="an empty user"),
-        pytest.param("http://h/v1?key=sk-secret", "without a query", id="a query"),
-        pytest.param("http://h/v1#sk-secret", "without a query or fragment", id="a fragment"),
-        pytest.param("https://ａpi.anthropic.com", "plain ASCII", id="full-width letters"),
-        pytest.param("https://api。anthropic.com", "plain ASCII", id="an ideographic dot"),
-        pytest.param("https://api\u00ad.anthropic.com", "plain ASCII", id="a soft hyphen"),
-        pytest.param("https://api.anthrop\u0131c.com", "plain ASCII", id="a dotless i"),
-        pytest.param("https://api%2Eanthropic.com", "plain ASCII", id="an escaped dot"),
-        pytest.param("https://api.anthropic.com\\x", "plain ASCII", id="a backslash"),
-        pytest.param("https://api.anthropic.com /v1", "plain ASCII", id="a blank"),
-        pytest.param("http://a..b/v1", "host that cannot be one", id="an empty label"),
-        pytest.param("http://.a/v1", "host that cannot be one", id="a first dot"),
-        pytest.param("http://a../v1", "host that cannot be one", id="two final dots"),
-        pytest.param(f"http://{'a' * 300}/v1", "host that cannot be one", id="a long label"),
-        pytest.param(f"http://{'a.' * 130}b", "host that cannot be one", id="a long name"),
-        pytest.param("http://xn--a/v1", "host that cannot be one", id="no IDNA"),
-        pytest.param("http://[fe80::g]/v1", "FLOWPROOF_AGENT_UPSTREAM", id="no IPv6 address"),
-        pytest.param("http://h/v 1", "has a path with blanks", id="a blank in the path"),
-        pytest.param("http://h/é", "has a path with", id="a path beyond ASCII"),
-        pytest.param("http://api.openai.com/v1", "in clear text; use https", id="no TLS"),
-        pytest.param("HTTP://eu.API.openai.com.", "in clear text", id="no TLS, regional"),
-        pytest.param("http://api.anthropic.com:443", "in clear text", id="no TLS, another's"),
-    ],
-)
-def test_urls_that_cannot_be_used(url: str, reason: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        choose_upstream(OPENAI, {"FLOWPROOF_AGENT_UPSTREAM": url, **KEYS})
-    assert "FLOWPROOF_AGENT_UPSTREAM" in str(caught.value)
-    assert reason in str(caught.value)
-    assert "sk-secret" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        pytest.param("http://h", "http://h/v1", id="a bare host"),
-        pytest.param("http://h/", "http://h/v1", id="a slash"),
-        pytest.param("http://h:8080", "http://h:8080/v1", id="a port"),
-        pytest.param("http://h/v1/", "http://h/v1", id="a slash at the end"),
-        pytest.param("http://h/openai", "http://h/openai", id="a path of its own"),
-        pytest.param("http://[::1]:8080/v1", "http://[::1]:8080/v1", id="an IPv6 address"),
-        pytest.param("http://my_host.local", "http://my_host.local/v1", id="an underscore"),
-        pytest.param("http://xn--bcher-kva.example", "http://xn--bcher-kva.example/v1", id="IDNA"),
-        pytest.param("http://h./v1", "http://h./v1", id="a final dot"),
-        pytest.param(f"http://{'a' * 63}/v1", f"http://{'a' * 63}/v1", id="a label of 63"),
-        pytest.param(
-            "http://api.openai.com.test", "http://api.openai.com.test/v1", id="no provider's"
-        ),
-        pytest.param("http://h/a%20b", "http://h/a%20b", id="an escaped blank"),
-        pytest.param("  http://h/v1\n", "http://h/v1", id="blanks around it"),
-    ],
-)
-def test_base_urls(url: str, expected: str) -> None:
-    assert choose_upstream(OPENAI, {"FLOWPROOF_AGENT_UPSTREAM": url}).url == expected
-
-
-@pytest.mark.parametrize(
-    ("key", "header"),
-    [
-        pytest.param("sk-1", "Bearer sk-1", id="bare"),
-        pytest.param("Bearer sk-1", "Bearer sk-1", id="with its scheme"),
-        pytest.param("Basic dTpw", "Basic dTpw", id="with another scheme"),
-        pytest.param(" sk-1\n", "Bearer sk-1", id="blanks around it"),
-    ],
-)
-def test_the_header(key: str, header: str) -> None:
-    choice = choose_upstream(OPENAI, {"FLOWPROOF_AGENT_UPSTREAM": GATEWAY, "OPENAI_API_KEY": key})
-    assert authorization(choice) == {"authorization": header}
-
-
-def test_without_a_key_there_is_no_header() -> None:
-    assert authorization(choose_upstream(OPENAI, {"FLOWPROOF_AGENT_UPSTREAM": GATEWAY})) == {}
 
 
 @pytest.mark.parametrize("key", ["sk-a\nx: y", "sk-a\rb", "sk-\x00a", "sk-ä"])
@@ -272,3 +194,95 @@ def test_a_key_never_shows(key: str) -> None:
     assert (
         repr(choice) == f"UpstreamChoice({GATEWAY!r}, 'FLOWPROOF_AGENT_UPSTREAM', key from {KEY!r})"
     )
+
+
+ONE_EACH = {"OPENAI_API_KEY": "openai", "ANTHROPIC_API_KEY": "anthropic"}
+
+
+@pytest.mark.parametrize(
+    ("provider", "environ", "named_by", "key_from"),
+    [
+        pytest.param(
+            ANTHROPIC,
+            {
+                "FLOWPROOF_UPSTREAM_ANTHROPIC": "http://a",
+                "FLOWPROOF_AGENT_UPSTREAM": GATEWAY,
+                "ANTHROPIC_BASE_URL": "http://other",
+            },
+            "FLOWPROOF_UPSTREAM_ANTHROPIC",
+            None,
+            id="its own variable first",
+        ),
+        pytest.param(
+            ANTHROPIC,
+            {"FLOWPROOF_UPSTREAM_ANTHROPIC": "http://a", **ONE_EACH, **OWN},
+            "FLOWPROOF_UPSTREAM_ANTHROPIC",
+            "ANTHROPIC_API_KEY",
+            id="with its own key first",
+        ),
+        pytest.param(
+            GOOGLE,
+            {"FLOWPROOF_UPSTREAM_GOOGLE": "http://a", **ONE_EACH, **OWN},
+            "FLOWPROOF_UPSTREAM_GOOGLE",
+            "FLOWPROOF_AGENT_KEY",
+            id="else ours",
+        ),
+        pytest.param(
+            GOOGLE,
+            {"FLOWPROOF_UPSTREAM_GOOGLE": "http://a", "GOOGLE_API_KEY": "g"},
+            "FLOWPROOF_UPSTREAM_GOOGLE",
+            "GOOGLE_API_KEY",
+            id="its second name",
+        ),
+        pytest.param(
+            OPENAI,
+            {"FLOWPROOF_UPSTREAM_ANTHROPIC": "http://a", "FLOWPROOF_AGENT_UPSTREAM": GATEWAY},
+            "FLOWPROOF_AGENT_UPSTREAM",
+            None,
+            id="another one's is none",
+        ),
+        pytest.param(
+            OPENAI, {**ONE_EACH, **OWN}, "OPENAI_API_KEY", "OPENAI_API_KEY", id="two public ones"
+        ),
+        pytest.param(
+            ANTHROPIC,
+            {"ANTHROPIC_API_KEY": "a", "OPENAI_BASE_URL": GATEWAY, **OWN},
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_API_KEY",
+            id="a public one beside a gateway",
+        ),
+        pytest.param(
+            OLLAMA,
+            {"OLLAMA_HOST": "box", **ONE_EACH},
+            "OLLAMA_HOST",
+            None,
+            id="no other key for Ollama",
+        ),
+        pytest.param(
+            OLLAMA,
+            {"OLLAMA_HOST": "box", "OLLAMA_API_KEY": "o"},
+            "OLLAMA_HOST",
+            "OLLAMA_API_KEY",
+            id="Ollama's own",
+        ),
+        pytest.param(
+            OPENAI,
+            {"OPENAI_BASE_URL": "https://r.openai.azure.com/openai", **KEYS},
+            "OPENAI_BASE_URL",
+            "AZURE_OPENAI_API_KEY",
+            id="Azure",
+        ),
+    ],
+)
+def test_each_provider_goes_its_own_way(
+    provider: Provider, environ: Mapping[str, str], named_by: str, key_from: str | None
+) -> None:
+    choice = choose_upstream(provider, environ)
+    assert (choice.named_by, choice.key_from) == (named_by, key_from)
+
+
+def test_ollama_has_to_be_named() -> None:
+    with pytest.raises(UsageError, match="FLOWPROOF_UPSTREAM_OLLAMA") as caught:
+        choose_upstream(OLLAMA, {"OLLAMA_API_KEY": "o"})
+    assert "OLLAMA_HOST" in str(caught.value)
+    assert "OLLAMA_API_KEY" not in str(caught.value)
