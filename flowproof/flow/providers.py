@@ -60,7 +60,7 @@ ANTHROPIC = Provider(
 )
 GOOGLE = Provider(
     hosts=("generativelanguage.googleapis.com",),
-    key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"),
     name="google",
     url="https://generativelanguage.googleapis.com",
     base_variable="GOOGLE_GEMINI_BASE_URL",

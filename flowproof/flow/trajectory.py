@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from flowproof.dialects.interface import Dialect, Said
@@ -26,6 +26,7 @@ class _Seen:
     system: str
     raw: Sequence[JsonValue]
     lengths: Sequence[int]
+    tools: tuple[str, ...]
     answer: str | None
 
 
@@ -75,6 +76,7 @@ def _view(
         base, kept = continued, len(continued.raw)
         own = raw[_instructions(raw, dialect) :] if system in ("", base.system) else raw
         raw, system = [*base.raw, *own], system or base.system
+        said = replace(said, tools=said.tools or base.tools)
     added: list[Message] = []
     lengths = list(base.lengths[:kept]) if base else []
     for item in raw[kept:]:
@@ -102,8 +104,9 @@ def _view(
         answers=answer.messages if ok else (),
         mocked=turn.mocked,
         tokens=answer.tokens,
+        served=said.served,
     )
-    return view, _Seen(number, system, raw, lengths, answer.id)
+    return view, _Seen(number, system, raw, lengths, said.tools, answer.id)
 
 
 def _continued(said: Said, seen: Sequence[_Seen]) -> _Seen | None:

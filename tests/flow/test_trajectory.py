@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from flowproof.flow.trajectory import trajectory_of
-from flowproof.model.trajectory import ToolParameters
+from flowproof.model.jsonvalue import JsonObject
+from flowproof.model.trajectory import ToolParameters, Trajectory
+from flowproof.model.turn import Operation, Response, Turn
 from tests.flow.support import asking, calling, saying, turn
 
 
@@ -136,3 +138,48 @@ def test_an_answer_that_cannot_be_read_is_told_from_an_error(body: Any) -> None:
     )
     assert [one.unreadable for one in seen.turns] == [True, False, False]
     assert seen.unreadable_turns() == (1,)
+
+
+RESPONSES = Operation("openai.responses", "/responses")
+
+
+def responding(id: str, *output: Any) -> Response:
+    body: JsonObject = {"id": id, "object": "response", "status": "completed"}
+    return Response(200, body | {"output": [*output]})
+
+
+def stateful(first: str) -> Trajectory:
+    """Two requests, of which the second tells only what is new since the answer `first`."""
+    call = {
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "call_1",
+        "name": "look",
+        "arguments": "{}",
+    }
+    text = {"type": "output_text", "text": "Warm.", "annotations": []}
+    said = {"type": "message", "id": "msg_1", "role": "assistant", "content": [text]}
+    tool: JsonObject = {"type": "function", "name": "look", "parameters": {"type": "object"}}
+    asked: JsonObject = {"model": "m", "instructions": "Be brief.", "input": "How warm?"}
+    told: JsonObject = {"type": "function_call_output", "call_id": "call_1", "output": "20"}
+    later: JsonObject = {"model": "m", "previous_response_id": "resp_1", "input": [told]}
+    return trajectory_of(
+        [
+            Turn(RESPONSES, asked | {"tools": [tool]}, responding(first, call)),
+            Turn(RESPONSES, later, responding("resp_2", said)),
+        ]
+    )
+
+
+def test_a_conversation_that_the_server_keeps_is_one_conversation() -> None:
+    seen = stateful("resp_1")
+    second = seen.turns[1]
+    assert (second.base, second.kept, second.continues) == (1, 2, True)
+    assert (second.system, second.tools) == ("Be brief.", ("look",))
+    assert [(one.role, one.tool, one.text) for one in second.added] == [("tool", "look", "20")]
+    assert seen.reply() == "Warm."
+
+
+def test_an_answer_that_nobody_gave_is_continued_by_nobody() -> None:
+    second = stateful("resp_9").turns[1]
+    assert (second.base, second.system, second.continues) == (None, "", False)
