@@ -4,6 +4,8 @@ PYTHON ?= $(shell for v in python3 python3.14 python3.13 python3.12 python3.11; 
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+NODE := tests/e2e/clients/node
+NODE_READY := $(NODE)/node_modules/.ready
 
 .PHONY: demo test lint format bench clean
 
@@ -11,7 +13,7 @@ READY := $(VENV)/.ready
 demo: $(READY)
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/flowproof suite run examples
 
-test: $(READY)
+test: $(READY) $(NODE_READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(READY)
@@ -28,7 +30,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.benchmarks
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(NODE)/node_modules build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "flowproof needs Python 3.11 or newer"; exit 1; }
@@ -36,3 +38,11 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[compression,clients,test,lint]'
 	@touch $@
+
+# The npm clients are tested where npm is there and reaches its registry; elsewhere their tests are
+# skipped and say why. They need Node 22: where none is, a Node is installed beside them.
+$(NODE_READY): $(NODE)/package.json
+	@if ! command -v npm >/dev/null; then echo "npm is not here: its clients are not tested"; \
+	elif (cd $(NODE) && npm install \
+		$$(node -p 'parseInt(process.versions.node) < 22 ? "" : "--omit=optional"')); \
+	then touch $@; else echo "npm could not install: its clients are not tested"; fi
