@@ -63,7 +63,12 @@ def _differs_in_model(dialect: Dialect, recorded: Operation, operation: Operatio
     old, new = dialect.model_of(recorded), dialect.model_of(operation)
     if old is None or new is None:
         return False
-    return recorded.path.replace(old, "", 1) == operation.path.replace(new, "", 1)
+    path = recorded.path
+    # The text of a model may stand elsewhere in a path as well: `m`, for one, in `/models/m`.
+    return any(
+        path.startswith(old, at) and path[:at] + new + path[at + len(old) :] == operation.path
+        for at in range(len(path) - len(old) + 1)
+    )
 
 
 def _repeated(

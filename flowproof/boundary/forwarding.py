@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from urllib.parse import unquote_plus
 
 from flowproof.boundary.http1 import Headers
 
@@ -56,18 +55,6 @@ _NOT_PASSED_ON = frozenset(
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 """What no header value may hold; clients and servers differ in what they do with it."""
-_SECRET_PARAMETERS = frozenset(
-    {
-        "access_token",
-        "api_key",
-        "apikey",
-        "auth_token",
-        "key",
-        "oauth_token",
-        "subscription_key",
-        "token",
-    }
-)
 
 
 def forwarded(headers: Headers) -> Iterator[tuple[str, str]]:
@@ -84,13 +71,3 @@ def passed_on(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         lower = name.lower()
         if lower not in _NOT_PASSED_ON and name.isascii() and not _CONTROL.search(value):
             yield lower, value
-
-
-def without_credentials(query: str) -> str:
-    """A query as it was written, without the parameters in which APIs take a key."""
-    return "&".join(part for part in query.split("&") if not _is_secret(part))
-
-
-def _is_secret(part: str) -> bool:
-    name = unquote_plus(part.partition("=")[0]).strip().lower()
-    return name.replace("-", "_") in _SECRET_PARAMETERS

@@ -124,7 +124,7 @@ class Intake:
         """Remember the calls of an answer, to which a later request may bring only results."""
         if self._mocks:
             for message in dialect.answer(response.body).messages:
-                self._calls |= {call.id: call for call in message.tool_calls if call.id}
+                self._calls |= {call.id: call for call in message.asks if call.id}
 
 
 def _body(dialect: Dialect, request: Request) -> JsonObject | Unreadable:

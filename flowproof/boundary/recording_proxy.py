@@ -255,7 +255,16 @@ class _Relay:
         found = self.assembler.unread
         if found is None:
             return None
-        return f"the stream holds what is no JSON: {visible(found[:_SHOWN])}"
+        return f"the stream holds what {_fault(found)}: {visible(found[:_SHOWN])}"
+
+
+def _fault(data: str) -> str:
+    """Why data of a stream is not understood."""
+    try:
+        parse(data)
+    except JsonError:
+        return "is no JSON"
+    return "this API does not speak"
 
 
 def _provider(call: ModelCall | SideRequest) -> str:

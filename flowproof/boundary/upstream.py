@@ -28,9 +28,10 @@ from flowproof.boundary.decoding import (
     decoders,
 )
 from flowproof.boundary.endpoint import Endpoint, Limits
-from flowproof.boundary.forwarding import forwarded, passed_on, without_credentials
+from flowproof.boundary.forwarding import forwarded, passed_on
 from flowproof.boundary.http1 import Headers
 from flowproof.boundary.keys import credentials, placeholder_for
+from flowproof.dialects.credentials import without_credentials
 from flowproof.dialects.interface import Target
 from flowproof.model.rawtext import from_bytes, to_bytes
 from flowproof.model.visible import visible

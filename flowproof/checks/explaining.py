@@ -40,7 +40,8 @@ def closest(clauses: tuple[Clause, ...], calls: Sequence[PlacedCall]) -> PlacedC
 def why_not(clauses: tuple[Clause, ...], placed: PlacedCall) -> str:
     """What the failing clauses meet in the closest call: `the closest call's x is 1, not 2`."""
     if placed.call.malformed:
-        return f"the closest call's arguments are not JSON: {showing.arguments(placed)}"
+        told = f": {showing.arguments(placed)}" if placed.call.text else ""
+        return f"the closest call's arguments are {placed.call.fault}{told}"
     arguments = placed.call.arguments
     texts: list[str] = []
     for clause in clauses:
@@ -55,7 +56,7 @@ def why_unknown(clauses: tuple[Clause, ...], placed: PlacedCall) -> str:
     """Why it cannot be said that a call is not the one that is meant: `its … is …`."""
     arguments = placed.call.arguments
     if placed.call.malformed:
-        return "its arguments are not JSON"
+        return f"its arguments are {placed.call.fault}"
     # Not all of them need to be: the others hold, or the call would be another one.
     clause = next(one for one in clauses if clause_fit(one, arguments) is Fit.UNKNOWN)
     found = locate(arguments, clause.path)

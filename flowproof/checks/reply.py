@@ -87,7 +87,7 @@ def _no_reply(trajectory: Trajectory) -> str:
             "the trajectory has no reply: "
             f"its last turn, {last.number}, was answered with status {last.status}"
         )
-    calls = last.answers[0].tool_calls
+    calls = last.answers[0].asks
     if not calls:
         return f"the trajectory has no reply: its last message, in turn {last.number}, has no text"
     tools = showing.some((showing.name(call.name) for call in calls), 3)

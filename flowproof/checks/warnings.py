@@ -24,9 +24,10 @@ def interception_warnings(
     """At most one warning, naming every tool that is mocked or forbidden and still runs.
 
     `intercepted` are the tools that a mock of an MCP server keeps from running. A tool that the
-    model was neither offered nor asked for is no matter of interception.
+    model was neither offered nor asked for is no matter of interception, and nor is one that the
+    provider runs: it ran while the answer was made, and at replay nothing runs it.
     """
-    known = _known(trajectory)
+    known = _known(trajectory) - trajectory.served_tools()
     mocked = {mock.tool: None for mock in mocks if mock.results}
     forbidden = {item.tool: None for item in assertions if _is_guard(item)}
     tools = [t for t in mocked | forbidden if t in known and t not in intercepted]
@@ -109,15 +110,25 @@ def guard_warnings(vacuous: Sequence[VacuousGuard]) -> tuple[str, ...]:
 
 
 def mock_warnings(mocks: Sequence[Mock], trajectory: Trajectory) -> tuple[str, ...]:
-    """One warning for each mock of a tool that the model was never offered and never called."""
+    """One warning for each mock of a tool that the model was never offered and never called, or
+    that the provider runs itself."""
     if not trajectory.turns:
         return ()
-    known = _known(trajectory)
+    known, served = _known(trajectory), trajectory.served_tools()
     return tuple(
-        f"{mock.position}: {unknown_tool(mock.tool, trajectory)}, so this result was never used"
+        f"{mock.position}: {_unmockable(mock.tool, trajectory)}, so this result was never used"
         for mock in mocks
-        if mock.results and mock.tool not in known
+        if mock.results and (mock.tool not in known or mock.tool in served)
     )
+
+
+def _unmockable(tool: str, trajectory: Trajectory) -> str:
+    """Why no result of a tool is ever asked for."""
+    if tool not in trajectory.served_tools():
+        return unknown_tool(tool, trajectory)
+    from flowproof.checks import showing
+
+    return f"the provider runs {showing.name(tool)} itself"
 
 
 def unknown_tool(tool: str, trajectory: Trajectory) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flowproof.dialects import anthropic_messages_kinds as kinds
 from flowproof.dialects import anthropic_messages_message as messages
+from flowproof.dialects import anthropic_messages_tools as tools
 from flowproof.dialects.anthropic_messages_assembly import MessagesAssembler
-from flowproof.dialects.anthropic_messages_blocks import text_of, type_of
+from flowproof.dialects.anthropic_messages_blocks import text_of
 from flowproof.dialects.anthropic_messages_events import frames
 from flowproof.dialects.anthropic_messages_results import Replacing
 from flowproof.dialects.interface import (
@@ -25,7 +26,6 @@ from flowproof.dialects.interface import (
     Substitution,
     Target,
 )
-from flowproof.dialects.parameters import parameter_names
 from flowproof.dialects.sse import EVENT_STREAM
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.rawtext import to_bytes
@@ -48,8 +48,6 @@ _ERROR_TYPES = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-_RUN_BY_PROVIDER = ("web_search_", "web_fetch_", "code_execution_", "tool_search_", "advisor_")
-"""How the types of tools begin that run within the answer, and so are never called."""
 _INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _ORDINARY_STOPS = ("end_turn", "tool_use", "stop_sequence")
 
@@ -118,7 +116,7 @@ class AnthropicMessages:
             raw.get("role") if isinstance(raw, dict) else None
             for raw in (listed if isinstance(listed, list) else ())
         ]
-        named: list[JsonValue] = [*map(_label, _listed_tools(pinned))]
+        named: list[JsonValue] = [*map(tools.label, tools.listed(pinned))]
         first = ("model", "tools", "messages", "system")
         return Envelope(
             (
@@ -139,11 +137,7 @@ class AnthropicMessages:
         return kinds.of_message(pinned, path)
 
     def said(self, pinned: JsonValue) -> Said:
-        """The model, the instructions that open the conversation, and the tools offered.
-
-        A tool that the provider runs is left out: nothing shows as a call of it, so a guard
-        that forbids one could not fail.
-        """
+        """The model, the instructions that open the conversation, and the tools offered."""
         if not isinstance(pinned, dict):
             return Said(None, "", ())
         opening: list[str] = []
@@ -151,14 +145,14 @@ class AnthropicMessages:
             if messages.role_of(raw) != "system":
                 break
             opening.append(messages.message(raw, {}).text or "")
-        offered = [tool for tool in _offered(pinned) if not _runs_at_provider(tool)]
-        labels = [label for label in map(_label, offered) if label is not None]
+        offered = tools.offered(pinned)
         return Said(
             model=text_of(pinned.get("model")),
             system="\n".join(opening),
-            tools=tuple(dict.fromkeys(labels)),
-            parameters=_parameters(offered),
+            tools=tuple(offered),
+            parameters=tools.parameters(pinned),
             continues=_continues(pinned.get("thread")),
+            served=tuple(name for name, served in offered.items() if served),
         )
 
     def message_list(self, pinned: JsonValue) -> Sequence[JsonValue]:
@@ -213,45 +207,6 @@ def _parts(pinned: JsonObject, keys: Iterable[str]) -> Iterator[EnvelopePart]:
     for key in keys:
         if key in pinned:
             yield EnvelopePart(key, member_path("$", key), pinned[key])
-
-
-def _listed_tools(pinned: JsonObject) -> Sequence[JsonValue]:
-    listed = pinned.get("tools")
-    return listed if isinstance(listed, list) else ()
-
-
-def _offered(pinned: JsonObject) -> Iterator[JsonValue]:
-    """The tools of a request, and those that a message in it defines."""
-    yield from _listed_tools(pinned)
-    listed = pinned.get("messages")
-    for raw in listed if isinstance(listed, list) else ():
-        content = raw.get("content") if isinstance(raw, dict) else None
-        for block in content if isinstance(content, list) else ():
-            match block:
-                case {"type": "tool_addition", "tool": {"definition": dict(definition)}}:
-                    yield definition
-
-
-def _label(tool: JsonValue) -> str | None:
-    """How an offered tool is called; one that has no name of its own by its type."""
-    name = text_of(tool.get("name")) if isinstance(tool, dict) else None
-    return name or type_of(tool) or None
-
-
-def _runs_at_provider(tool: JsonValue) -> bool:
-    return type_of(tool).startswith(_RUN_BY_PROVIDER) or type_of(tool) == "mcp_toolset"
-
-
-def _parameters(offered: Iterable[JsonValue]) -> dict[str, tuple[str, ...]]:
-    """The arguments of each offered tool, without those whose schemas leave them open."""
-    found: dict[str, tuple[str, ...]] = {}
-    for tool in offered:
-        if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
-            names = parameter_names(tool.get("input_schema"))
-            # Of two schemas for one name, either may be the one that is called.
-            known = found.get(name, names)
-            found[name] = tuple(dict.fromkeys(known + names)) if known and names else ()
-    return {name: names for name, names in found.items() if names}
 
 
 def _continues(thread: JsonValue) -> str | None:

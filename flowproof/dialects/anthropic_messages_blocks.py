@@ -10,9 +10,7 @@ from collections.abc import Iterable
 from flowproof.dialects import attachments
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 
-PROVIDED = frozenset(("server_tool_use", "mcp_tool_use"))
-"""Calls of tools that the provider itself runs, within the answer."""
-
+_SERVED = frozenset(("server_tool_use", "mcp_tool_use"))
 _LONGEST = 100
 
 
@@ -28,12 +26,16 @@ def type_of(block: JsonValue) -> str:
 
 def is_call(block: JsonValue) -> bool:
     """Whether a block asks the agent to run a tool; of a kind unknown here too."""
-    kind = type_of(block)
-    return kind.endswith("tool_use") and kind not in PROVIDED
+    return type_of(block).endswith("tool_use") and not is_served(block)
+
+
+def is_served(block: JsonValue) -> bool:
+    """Whether a block is a call of a tool that the provider itself runs, within the answer."""
+    return type_of(block) in _SERVED
 
 
 def told(content: Iterable[JsonValue]) -> tuple[list[str], list[str]]:
-    """The texts of blocks, and descriptions of all else in them but tool calls."""
+    """The texts of blocks, and descriptions of all else in them that no tool call says."""
     texts: list[str] = []
     attached: list[str] = []
     for block in content:
@@ -42,7 +44,9 @@ def told(content: Iterable[JsonValue]) -> tuple[list[str], list[str]]:
                 texts.append(block)
             case {"type": "text", "text": str(text)}:
                 texts.append(text)
-            case dict() if not is_call(block):
+            case {"type": "mcp_tool_use", "server_name": str(server)}:
+                attached.append(f"MCP server {server[:_LONGEST]}")
+            case dict() if not (is_call(block) or is_served(block)):
                 attached.append(_described(block))
             case _:
                 pass
@@ -57,10 +61,6 @@ def _described(block: JsonObject) -> str:
             return f"reasoning ({len(thought)} characters)"
         case {"type": "redacted_thinking"}:
             return "redacted reasoning"
-        case {"type": "server_tool_use", "name": str(name)}:
-            return f"{_words(name)} call"
-        case {"type": "mcp_tool_use", "name": str(name)}:
-            return f"MCP call of {_named(block, 'server_name', 'a server')}: {name[:_LONGEST]}"
         case {"type": "mcp_tool_result"}:
             return "MCP result"
         case {"type": "search_result"}:

@@ -83,7 +83,7 @@ def _is_result(raw: JsonObject, block: JsonObject) -> bool:
 
 
 def _spoken(role: Role, content: list[JsonValue], names: dict[str, str]) -> Message:
-    calls = tuple(call_of(block) for block in content if blocks.is_call(block))
+    calls = tuple(map(call_of, filter(_calls, content)))
     names.update((call.id, call.name) for call in calls if call.id is not None)
     texts, attached = blocks.told(content)
     return Message(
@@ -92,6 +92,10 @@ def _spoken(role: Role, content: list[JsonValue], names: dict[str, str]) -> Mess
         tool_calls=calls,
         attachments=tuple(attached),
     )
+
+
+def _calls(block: JsonValue) -> bool:
+    return blocks.is_call(block) or blocks.is_served(block)
 
 
 def _result(result: JsonObject, names: dict[str, str]) -> Message:
@@ -124,13 +128,13 @@ def call_of(block: JsonValue) -> ToolCall:
     if not isinstance(block, dict):
         return ToolCall(None, "", "", None, malformed=True)
     call_id, name = blocks.text_of(block.get("id")), blocks.text_of(block.get("name")) or ""
-    text, value = arguments_text(block), block.get("input")
+    text, value, served = arguments_text(block), block.get("input"), blocks.is_served(block)
     if value is not None and not isinstance(value, str):
-        return ToolCall(call_id, name, text, value)
+        return ToolCall(call_id, name, text, value, served=served)
     try:
-        return ToolCall(call_id, name, text, parse(text))
+        return ToolCall(call_id, name, text, parse(text), served=served)
     except JsonError:
-        return ToolCall(call_id, name, text, None, malformed=True)
+        return ToolCall(call_id, name, text, None, malformed=True, served=served)
 
 
 def readable(content: JsonValue) -> bool:
@@ -141,6 +145,6 @@ def readable(content: JsonValue) -> bool:
 def _readable(block: JsonValue) -> bool:
     if not isinstance(block, dict) or not blocks.type_of(block):
         return False
-    if blocks.is_call(block):
+    if _calls(block):
         return bool(blocks.text_of(block.get("name")))
     return block["type"] != "text" or isinstance(block.get("text"), str)

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from urllib.parse import parse_qsl, unquote_plus
+from dataclasses import replace
+from urllib.parse import parse_qsl
 
 from flowproof.dialects import google_generate_frames as frames
 from flowproof.dialects import google_generate_kinds as kinds
 from flowproof.dialects import google_generate_message as messages
 from flowproof.dialects import google_generate_results as results
+from flowproof.dialects import google_generate_tools as tools
+from flowproof.dialects.credentials import without_credentials
 from flowproof.dialects.google_generate_assembly import GenerateAssembler, blocked, number_of
-from flowproof.dialects.google_generate_message import INSTRUCTIONS, member, objects
+from flowproof.dialects.google_generate_message import INSTRUCTIONS, objects
+from flowproof.dialects.google_generate_names import member
+from flowproof.dialects.google_generate_served import shown_calls
 from flowproof.dialects.interface import (
     Answer,
     Asked,
@@ -26,7 +31,6 @@ from flowproof.dialects.interface import (
     Substitution,
     Target,
 )
-from flowproof.dialects.parameters import parameter_names
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message, ToolCall
 from flowproof.model.turn import Operation
@@ -40,9 +44,6 @@ _NAMED = re.compile(
 _VERSION = "v1beta"
 # Another API with paths of the same form, which names a project before the model.
 _OTHER_API = "/publishers/"
-_CREDENTIALS = frozenset(
-    ("key", "api_key", "apikey", "access_token", "oauth_token", "bearer_token", "id_token", "token")
-)
 _STATUS = {
     401: "UNAUTHENTICATED",
     403: "PERMISSION_DENIED",
@@ -56,7 +57,6 @@ _STATUS = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
-_DECLARATIONS = ("functionDeclarations", "function_declarations")
 _CALLS_UNTOLD = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 """Reasons to finish by which the model called a tool, and the API does not say how."""
 
@@ -106,7 +106,7 @@ class GoogleGenerate:
         path = operation.path
         if asked.stream:
             path = f"{path.removesuffix(':generateContent')}:streamGenerateContent"
-        return Target(f"/{version}{path}", _without_credentials(target.query))
+        return Target(f"/{version}{path}", without_credentials(target.query))
 
     def framing(self, asked: Asked) -> Framing:
         """Server-sent events where they were asked for, else one JSON array."""
@@ -125,7 +125,7 @@ class GoogleGenerate:
         """Model, tool names, tools, roles, then every other parameter by name."""
         if not isinstance(pinned, dict):
             return Envelope(())
-        named: list[JsonValue] = [*_tool_labels(pinned)]
+        named: list[JsonValue] = [*tools.labels(pinned)]
         roles: list[JsonValue] = [
             content.get("role") if isinstance(content, dict) else None
             for content in objects(pinned.get("contents"))
@@ -154,12 +154,14 @@ class GoogleGenerate:
         if not isinstance(pinned, dict):
             return Said(None, "", ())
         model = pinned.get("model")
+        offered = tools.offered(pinned)
         opening = [messages.message(unit, {}).text or "" for unit in _instructions(pinned)]
         return Said(
             model=model if isinstance(model, str) else None,
             system="\n".join(opening),
-            tools=tuple(label for label in _tool_labels(pinned) if label is not None),
-            parameters=_parameters(pinned),
+            tools=tuple(offered),
+            parameters=tools.parameters(pinned),
+            served=tuple(name for name, served in offered.items() if served),
         )
 
     def message_list(self, pinned: JsonValue) -> Sequence[JsonValue]:
@@ -222,15 +224,6 @@ class GoogleGenerate:
         return {"error": told}
 
 
-def _without_credentials(query: str) -> str:
-    kept = [
-        piece
-        for piece in query.split("&")
-        if unquote_plus(piece.partition("=")[0]).lower().lstrip("$") not in _CREDENTIALS
-    ]
-    return "&".join(kept)
-
-
 def _parts(pinned: JsonObject, keys: Iterable[str]) -> Iterator[EnvelopePart]:
     for key in keys:
         if key in pinned:
@@ -242,44 +235,16 @@ def _instructions(pinned: JsonObject) -> list[JsonValue]:
     return [{key: pinned[key]} for key in INSTRUCTIONS if pinned.get(key) is not None]
 
 
-def _declarations(tool: JsonObject) -> list[JsonValue]:
-    return [entry for key in _DECLARATIONS for entry in objects(tool.get(key))]
-
-
-def _tool_labels(pinned: JsonObject) -> Iterator[str | None]:
-    """How each offered tool is called: a function by its name, one built in by its key."""
-    for tool in objects(pinned.get("tools")):
-        if not isinstance(tool, dict):
-            yield None
-            continue
-        for declared in _declarations(tool):
-            name = member(declared, "name")
-            yield name if isinstance(name, str) else None
-        yield from (key for key in tool if key not in _DECLARATIONS)
-
-
-def _parameters(pinned: JsonObject) -> dict[str, tuple[str, ...]]:
-    """The arguments of each offered function, without those whose schemas leave them open."""
-    found: dict[str, tuple[str, ...]] = {}
-    tools = [tool for tool in objects(pinned.get("tools")) if isinstance(tool, dict)]
-    for declared in (declared for tool in tools for declared in _declarations(tool)):
-        name = member(declared, "name")
-        if isinstance(name, str):
-            schema = member(declared, "parameters") or member(declared, "parametersJsonSchema")
-            names = parameter_names(schema)
-            # Of two schemas for one name, either may be the one that is called.
-            known = found.get(name, names)
-            found[name] = tuple(dict.fromkeys(known + names)) if known and names else ()
-    return {name: names for name, names in found.items() if names}
-
-
 def _candidate(candidate: JsonValue) -> Message | None:
     """What a candidate says; None where that cannot be told."""
     content, reason = member(candidate, "content"), member(candidate, "finishReason")
     if not messages.readable(content) or (content is None and not isinstance(reason, str)):
         return None
     said = messages.answered(content)
-    return None if reason in _CALLS_UNTOLD and not said.tool_calls else said
+    if reason in _CALLS_UNTOLD and not said.asks:
+        return None
+    shown = tuple(shown_calls(candidate, said.tool_calls))
+    return replace(said, tool_calls=(*shown, *said.tool_calls)) if shown else said
 
 
 def _tokens(usage: JsonValue) -> tuple[int, int] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from flowproof.dialects import google_generate_frames as frames
 from flowproof.dialects import sse
-from flowproof.dialects.google_generate_message import member
+from flowproof.dialects.google_generate_names import member
 from flowproof.dialects.google_generate_partial import PartialCall, is_partial
 from flowproof.dialects.interface import Asked, Assembled
 from flowproof.dialects.merging import MergedObject, Rule

@@ -5,20 +5,17 @@
 
 from __future__ import annotations
 
-import re
-
 from flowproof.dialects.google_generate_message import (
     INSTRUCTIONS,
     media_of,
-    member,
     objects,
     parts_of,
     role_of,
-    snake,
 )
+from flowproof.dialects.google_generate_names import member, snake
+from flowproof.dialects.steps import steps_of
 from flowproof.model.jsonvalue import JsonValue
 
-_STEP = re.compile(r"\.(\w+)|\[(\d{1,9})\]")
 _PARTS = {"tool names": "tool names or their order", "roles": "message roles"}
 _CALL_MEMBERS = {"id": "tool call id", "name": "tool call name", "args": "tool call arguments"}
 _RESULT_MEMBERS = {"id": "tool call id", "name": "tool result name"}
@@ -34,19 +31,9 @@ _MEMBERS = {
 }
 
 
-def _steps(path: str) -> list[str | int]:
-    """The members and indexes of a JSON path that matter here: the first eight."""
-    found: list[str | int] = []
-    for step in _STEP.finditer(path):
-        found.append(step[1] if step[2] is None else int(step[2]))
-        if len(found) == 8:
-            break
-    return found
-
-
 def of_part(name: str, path: str) -> str:
     """The kind of a difference inside the part `name` of an envelope."""
-    steps = _steps(path)
+    steps = steps_of(path)
     if name in _SETTINGS:
         return next((step for step in steps[1:] if isinstance(step, str)), name)
     if name != "tools":
@@ -63,7 +50,7 @@ def of_part(name: str, path: str) -> str:
 def of_message(pinned: JsonValue, path: str) -> str:
     """The kind of a difference outside the envelope; `pinned` is one side."""
     contents = pinned.get("contents") if isinstance(pinned, dict) else None
-    match _steps(path):
+    match steps_of(path):
         case [str(key), *_] if key in INSTRUCTIONS:
             return "system text"
         case ["contents", int(index), *inner]:

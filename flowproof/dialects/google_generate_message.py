@@ -11,6 +11,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from flowproof.dialects import attachments
+from flowproof.dialects.google_generate_names import member
+from flowproof.dialects.google_generate_served import served_call
 from flowproof.model.jsonvalue import JsonObject, JsonValue, write
 from flowproof.model.trajectory import Message, Role, ToolCall
 
@@ -25,19 +27,6 @@ _ROLES: dict[str, Role] = {
     "system": "system",
 }
 _LONGEST_WORD = 100
-
-
-def snake(name: str) -> str:
-    """A camelCase member name in snake_case."""
-    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
-
-
-def member(value: JsonValue, name: str) -> JsonValue:
-    """The member of an object under its camelCase name or under its other one; None if absent."""
-    if not isinstance(value, dict):
-        return None
-    found = value.get(name)
-    return value.get(snake(name)) if found is None else found
 
 
 def objects(value: JsonValue) -> list[JsonValue]:
@@ -140,7 +129,9 @@ def readable(content: JsonValue) -> bool:
 
 
 def _readable_part(part: JsonObject) -> bool:
-    return isinstance(member(part, "text"), str | None) and _readable_call(part)
+    served = member(part, "toolCall")
+    named = served is None or bool(_text(member(served, "toolType")))
+    return named and isinstance(member(part, "text"), str | None) and _readable_call(part)
 
 
 def _readable_call(part: JsonObject) -> bool:
@@ -163,6 +154,8 @@ def _spoken(role: Role, parts: Sequence[JsonValue]) -> Message:
         text = part if isinstance(part, str) else member(part, "text")
         if call is not None:
             calls.append(_tool_call(call))
+        elif (served := served_call(part)) is not None:
+            calls.append(served)
         elif isinstance(text, str):
             if member(part, "thought") is True:
                 attached.append(f"reasoning ({len(text)} characters)")
@@ -219,14 +212,10 @@ def _attachment(part: JsonObject) -> str:
     if (file := member(part, "fileData")) is not None:
         uri = _text(member(file, "fileUri")) or "no address"
         return attachments.linked(media_of(file), uri)
-    if (code := member(part, "executableCode")) is not None:
-        return f"code execution call ({_word(member(code, 'language'), 'no language')})"
     if (outcome := member(part, "codeExecutionResult")) is not None:
         return f"code execution result ({_word(member(outcome, 'outcome'), 'no outcome')})"
-    for key, kind in (("toolCall", "call"), ("toolResponse", "result")):
-        if (item := member(part, key)) is not None:
-            tool = _word(member(item, "toolType"), "server tool")
-            return f"{tool.lower().replace('_', ' ')} {kind}"
+    if (item := member(part, "toolResponse")) is not None:
+        return f"{_word(member(item, 'toolType'), 'server tool').lower().replace('_', ' ')} result"
     return next(iter(part), "a part without content")[:_LONGEST_WORD]
 
 

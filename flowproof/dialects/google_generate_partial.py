@@ -9,7 +9,7 @@ import re
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from flowproof.dialects.google_generate_message import member
+from flowproof.dialects.google_generate_names import member
 from flowproof.model.jsonvalue import MISSING, JsonObject, JsonValue, Missing
 
 _LONGEST_PATH = 1000

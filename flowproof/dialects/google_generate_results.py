@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from flowproof.dialects.google_generate_message import (
     call_of,
     is_result,
-    member,
     objects,
     parts_of,
 )
+from flowproof.dialects.google_generate_names import member
 from flowproof.dialects.interface import Substitution
 from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse
 from flowproof.model.trajectory import ToolCall

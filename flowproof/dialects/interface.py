@@ -67,7 +67,8 @@ class Said:
     """A request in neutral words, without its messages.
 
     `parameters` has the names of the arguments of each tool whose schema says that there are no
-    others. `continues` is the id of the earlier answer whose conversation the server is asked to
+    others. `served` has those of `tools` that the provider runs itself; each is named as its calls
+    are. `continues` is the id of the earlier answer whose conversation the server is asked to
     go on with, where the request does not repeat that conversation itself.
     """
 
@@ -76,6 +77,7 @@ class Said:
     tools: tuple[str, ...]
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     continues: str | None = None
+    served: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

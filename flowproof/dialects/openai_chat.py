@@ -164,12 +164,13 @@ class OpenAIChat:
             if messages.role_of(raw) != "system":
                 break
             opening.append(messages.message(raw, {}).text or "")
-        model = pinned.get("model")
+        model, offered = pinned.get("model"), _offered(pinned)
         return Said(
             model=model if isinstance(model, str) else None,
             system="\n".join(opening),
-            tools=tuple(label for label in _tool_labels(pinned) if label is not None),
+            tools=tuple(offered),
             parameters=_parameters(pinned),
+            served=tuple(name for name, served in offered.items() if served),
         )
 
     def message_list(self, pinned: JsonValue) -> Sequence[JsonValue]:
@@ -252,6 +253,30 @@ def _tool_labels(pinned: JsonObject) -> Iterator[str | None]:
                     yield name
                 case _:
                     yield None
+
+
+def _offered(pinned: JsonObject) -> dict[str, bool]:
+    """Each tool on offer by the name that its calls have, and whether only the API runs it.
+
+    A tool of an unknown kind is left out: no call of it would be seen, so that a guard on it
+    could not fail.
+    """
+    found: dict[str, bool] = {}
+    for key in ("tools", "functions"):
+        listed = pinned.get(key)
+        for tool in listed if isinstance(listed, list) else ():
+            match tool:
+                case {"function": {"name": str(name)}} | {"custom": {"name": str(name)}}:
+                    found[name] = False
+                case {"type": str(kind)} if kind.startswith(messages.WEB_SEARCH):
+                    found.setdefault(messages.WEB_SEARCH, True)
+                case {"name": str(name)}:
+                    found[name] = False
+                case _:
+                    pass
+    if pinned.get("web_search_options") is not None:
+        found.setdefault(messages.WEB_SEARCH, True)
+    return found
 
 
 def _parameters(pinned: JsonObject) -> dict[str, tuple[str, ...]]:

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from flowproof.dialects.openai_chat_message import role_of
+from flowproof.dialects.steps import steps_of
 from flowproof.model.jsonvalue import JsonValue
 
-_STEP = re.compile(r"\.(\w+)|\[(\d{1,9})\]")
 _PARTS = {"tool names": "tool names or their order", "roles": "message roles"}
 _MEDIA = {
     "image_url": "image",
@@ -27,21 +26,11 @@ _CALL_MEMBERS = {
 }
 
 
-def _steps(path: str) -> list[str | int]:
-    """The members and indexes of a JSON path that matter here: the first eight."""
-    found: list[str | int] = []
-    for step in _STEP.finditer(path):
-        found.append(step[1] if step[2] is None else int(step[2]))
-        if len(found) == 8:
-            break
-    return found
-
-
 def of_part(name: str, path: str) -> str:
     """The kind of a difference inside the part `name` of an envelope."""
     if name not in ("tools", "functions"):
         return _PARTS.get(name, name)
-    match [step for step in _steps(path)[2:] if step not in ("function", "custom")]:
+    match [step for step in steps_of(path)[2:] if step not in ("function", "custom")]:
         case ["description"]:
             return "tool description"
         case ["parameters" | "format", *_]:
@@ -52,7 +41,7 @@ def of_part(name: str, path: str) -> str:
 
 def of_message(messages: Sequence[JsonValue], path: str) -> str:
     """The kind of a difference inside the messages, of which `messages` is one side."""
-    match _steps(path):
+    match steps_of(path):
         case ["messages", int(index), *inner]:
             role = role_of(messages[index]) if index < len(messages) else "user"
             return _inside(role, inner)

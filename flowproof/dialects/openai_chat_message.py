@@ -21,6 +21,9 @@ _ROLES: dict[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
+WEB_SEARCH = "web_search"
+"""The tool of the API's own, and how calls of it are called."""
+
 _TEXTS = ("text", "input_text", "output_text")
 
 
@@ -92,7 +95,7 @@ def message(raw: JsonValue, names: dict[str, str]) -> Message:
     return Message(
         role=role,
         text="\n".join(texts) if texts else None,
-        tool_calls=tuple(_tool_calls(raw)),
+        tool_calls=(*_searches(raw), *_tool_calls(raw)),
         call_id=call_id,
         tool=(known or _text(raw.get("name"))) if role == "tool" else None,
         attachments=tuple(attached),
@@ -147,6 +150,13 @@ def _file(file: JsonObject) -> str:
         else attachments.encoded("base64", data)
     )
     return f"file {name[:100]} ({content})"
+
+
+def _searches(raw: JsonObject) -> Iterator[ToolCall]:
+    """The search of the web that shows in the pages that an answer cites; for what, it does not."""
+    noted = raw.get("annotations") if role_of(raw) == "assistant" else None
+    if any(entry.get("type") == "url_citation" for entry in _objects(noted)):
+        yield ToolCall(None, WEB_SEARCH, "", None, malformed=True, served=True)
 
 
 def _tool_calls(raw: JsonObject) -> Iterator[ToolCall]:

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from flowproof.dialects import openai_responses_calls as calls
 from flowproof.dialects import openai_responses_events as events
 from flowproof.dialects import openai_responses_items as items
 from flowproof.dialects import openai_responses_kinds as kinds
@@ -94,10 +95,11 @@ class OpenAIResponses:
         for position, item in enumerate(listed if isinstance(listed, list) else ()):
             if not isinstance(item, dict):
                 continue
-            if (call := items.call_of(item)) is not None and call.id is not None:
+            call = calls.call_of(item)
+            if call is not None and call.id is not None and not call.served:
                 made[call.id] = call
             call_id = items.answered_call(item)
-            if call_id is None or items.kind_of(item) not in tools.MOCKED:
+            if call_id is None or calls.kind_of(item) not in tools.MOCKED:
                 continue
             occurrence = seen[call_id]
             seen[call_id] += 1
@@ -140,8 +142,8 @@ class OpenAIResponses:
         return kinds.of_message(pinned, path)
 
     def said(self, pinned: JsonValue) -> Said:
-        """The model, the instructions that open the conversation, the tools that the agent
-        offers to run, and the response whose conversation goes on."""
+        """The model, the instructions that open the conversation, the tools on offer, and the
+        response whose conversation goes on."""
         if not isinstance(pinned, dict):
             return Said(None, "", ())
         opening: list[str] = []
@@ -150,10 +152,12 @@ class OpenAIResponses:
                 break
             opening.append(items.message(item, {}).text or "")
         model, previous = pinned.get("model"), pinned.get("previous_response_id")
+        offered = tools.offered(pinned)
         return Said(
             model=model if isinstance(model, str) else None,
             system="\n".join(opening),
-            tools=tools.offered(pinned),
+            tools=tuple(offered),
+            served=tuple(name for name, served in offered.items() if served),
             parameters=tools.parameters(pinned),
             continues=previous if isinstance(previous, str) else None,
         )
@@ -219,7 +223,7 @@ def _role(item: JsonValue) -> JsonValue:
     if not isinstance(item, dict):
         return None
     role = item.get("role")
-    return role if isinstance(role, str) else items.kind_of(item)
+    return role if isinstance(role, str) else calls.kind_of(item)
 
 
 def _parts(pinned: JsonObject, keys: Iterable[str]) -> Iterator[EnvelopePart]:

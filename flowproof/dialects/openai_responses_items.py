@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flowproof.dialects import attachments
+from flowproof.dialects.openai_responses_calls import call_of, kind_of, outcome_of
 from flowproof.dialects.openai_responses_parts import content_of, text_of
-from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse, write
+from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message, Role, ToolCall
 
 _ROLES: dict[str, Role] = {
@@ -18,14 +18,6 @@ _ROLES: dict[str, Role] = {
     "user": "user",
     "assistant": "assistant",
     "tool": "tool",
-}
-# What the agent itself carries out though the API defines it, with the member that says what.
-_BUILT_IN: Mapping[str, tuple[str, str]] = {
-    "local_shell_call": ("local_shell", "action"),
-    "shell_call": ("shell", "action"),
-    "apply_patch_call": ("apply_patch", "operation"),
-    "computer_call": ("computer", "action"),
-    "tool_search_call": ("tool_search", "arguments"),
 }
 RESULTS: Mapping[str, str] = {
     "function_call_output": "call_id",
@@ -48,16 +40,6 @@ _MADE = (
     "program",
     "program_output",
 )
-_SERVED = ("program", "program_output", "tool_search_output")
-"""Items that name a call, and that the API answers itself."""
-
-
-def kind_of(item: JsonObject) -> str:
-    """The type of an item; one without is a message if it has a role, else a reference."""
-    kind = item.get("type")
-    if isinstance(kind, str):
-        return kind
-    return "message" if "role" in item else "item_reference" if "id" in item else ""
 
 
 def role_of(item: JsonValue) -> Role:
@@ -70,45 +52,6 @@ def role_of(item: JsonValue) -> Role:
     if kind in RESULTS:
         return "tool"
     return "assistant" if kind.endswith("_call") or kind in _MADE else "user"
-
-
-def call_of(item: JsonObject) -> ToolCall | None:
-    """The call that an item asks the agent to make, None where it asks for none."""
-    kind = kind_of(item)
-    call_id = text_of(item.get("call_id"))
-    match kind:
-        case "function_call":
-            return _json_call(call_id, text_of(item.get("name")) or "", item.get("arguments"))
-        case "custom_tool_call":
-            # The input of a custom tool is free text, so the text itself is the argument.
-            text = text_of(item.get("input")) or ""
-            return ToolCall(call_id, text_of(item.get("name")) or "", text, text)
-        case "mcp_approval_request":
-            # The provider runs the tool, and only if the agent says yes.
-            name = text_of(item.get("name")) or ""
-            return _json_call(text_of(item.get("id")), name, item.get("arguments"))
-        case "tool_search_call" if item.get("execution") == "server":
-            return None
-        case str() if kind in _BUILT_IN:
-            name, member = _BUILT_IN[kind]
-            value = item.get(member)
-            if value is None and kind == "computer_call":
-                value = item.get("actions")
-            text = "" if value is None else write(value)
-            return ToolCall(call_id, name, text, value, malformed=value is None)
-        case _:
-            return None
-
-
-def _json_call(call_id: str | None, name: str, arguments: JsonValue) -> ToolCall:
-    if arguments is None:
-        return ToolCall(call_id, name, "", None, malformed=True)
-    if not isinstance(arguments, str):
-        return ToolCall(call_id, name, write(arguments), arguments)
-    try:
-        return ToolCall(call_id, name, arguments, parse(arguments))
-    except JsonError:
-        return ToolCall(call_id, name, arguments, None, malformed=True)
 
 
 def answered_call(item: JsonObject) -> str | None:
@@ -134,7 +77,8 @@ def message(item: JsonValue, names: dict[str, str]) -> Message:
     if call is not None:
         if call.id is not None:
             names[call.id] = call.name
-        return Message("assistant", None, (call,))
+        told = tuple(outcome_of(item)) if call.served else ()
+        return Message("assistant", None, (call,), attachments=told)
     kind = kind_of(item)
     if kind in RESULTS:
         return _result(item, names)
@@ -178,6 +122,7 @@ def answer(output: list[JsonValue]) -> Message | None:
             return None
         if (call := call_of(item)) is not None:
             calls.append(call)
+            attached += outcome_of(item) if call.served else ()
         elif kind_of(item) == "message":
             said, beside = content_of(item.get("content"))
             texts += said
@@ -191,7 +136,7 @@ def _readable(item: JsonObject) -> bool:
     """Whether an item of a response has the form that such items have."""
     kind = kind_of(item)
     match kind:
-        case "function_call" | "custom_tool_call" | "mcp_approval_request":
+        case "function_call" | "custom_tool_call" | "mcp_approval_request" | "mcp_call":
             return bool(text_of(item.get("name")))
         case "message":
             content = item.get("content")
@@ -201,22 +146,17 @@ def _readable(item: JsonObject) -> bool:
             return False
         case _:
             # An unknown item that has a call id is a call that the agent may be meant to make.
-            unknown = kind not in _BUILT_IN and kind not in _SERVED and kind not in RESULTS
-            return not (unknown and item.get("call_id") is not None)
+            known = call_of(item) is not None or kind in RESULTS or kind == "program_output"
+            return known or item.get("call_id") is None
 
 
 def described(item: JsonObject) -> str:
-    """A short description of an item that is neither a message nor the agent's own call."""
+    """A short description of an item that is neither a message nor a call."""
     match item:
         case {"type": "reasoning"}:
             return _reasoning(item)
-        case {"type": "mcp_call" | "mcp_list_tools" as kind, "server_label": str(server)}:
-            name = text_of(item.get("name"))
-            told = server if name is None else f"{server}.{name}"
-            return f"{kind.replace('_', ' ')} ({told[:100]})"
-        case {"type": "image_generation_call", "result": str(data)}:
-            form = text_of(item.get("output_format")) or "png"
-            return attachments.encoded(f"image/{form[:100]}", data)
+        case {"type": "mcp_list_tools", "server_label": str(server)}:
+            return f"mcp list tools ({server[:100]})"
         case {"id": str(name)} if kind_of(item) == "item_reference":
             return f"item reference ({name[:100]})"
         case {"type": str(kind)}:

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import re
-
 from flowproof.dialects import openai_chat_kinds
-from flowproof.dialects.openai_responses_items import RESULTS, call_of, kind_of, role_of
+from flowproof.dialects.openai_responses_calls import call_of, kind_of
+from flowproof.dialects.openai_responses_items import RESULTS, role_of
+from flowproof.dialects.steps import steps_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 
-_STEP = re.compile(r"\.(\w+)|\[(\d{1,9})\]")
 _MEDIA = {"input_image": "image", "input_audio": "audio", "input_file": "file"}
 _CALL_MEMBERS = {
     "call_id": "tool call id",
@@ -24,16 +23,6 @@ _CALL_MEMBERS = {
 }
 
 
-def _steps(path: str) -> list[str | int]:
-    """The members and indexes of a JSON path that matter here: the first eight."""
-    found: list[str | int] = []
-    for step in _STEP.finditer(path):
-        found.append(step[1] if step[2] is None else int(step[2]))
-        if len(found) == 8:
-            break
-    return found
-
-
 def of_part(name: str, path: str) -> str:
     """The kind of a difference inside the part `name` of an envelope."""
     return openai_chat_kinds.of_part(name, path)
@@ -42,7 +31,7 @@ def of_part(name: str, path: str) -> str:
 def of_message(pinned: JsonValue, path: str) -> str:
     """The kind of a difference outside the envelope, where `pinned` is one side."""
     said = pinned.get("input") if isinstance(pinned, dict) else None
-    match _steps(path):
+    match steps_of(path):
         case ["instructions", *_]:
             return "system text"
         case ["input", int(index), *inner]:
@@ -62,7 +51,8 @@ def _inside(item: JsonObject, steps: list[str | int]) -> str:
         return _inside_message(item, steps)
     if kind in RESULTS:
         return "tool call id" if first == RESULTS[kind] else "tool result"
-    if call_of(item) is not None:
+    call = call_of(item)
+    if call is not None and not call.served:
         return _CALL_MEMBERS.get(first, "tool call") if isinstance(first, str) else "tool call"
     return kind.replace("_", " ") or "message"
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from flowproof.dialects.parameters import parameter_names
@@ -26,10 +27,11 @@ _BUILT_IN: Mapping[str, str] = {
     "computer": "computer",
     "computer_use": "computer",
     "computer_use_preview": "computer",
-    "tool_search": "tool_search",
 }
 """The tools without a name of their own that the agent runs, and how calls of them are called."""
 
+_EDITION = re.compile(r"(?:_preview)?(?:_\d{4}_\d\d_\d\d)?\Z")
+"""What the type of a tool has behind the name of its calls, such as `web_search_preview`."""
 _DEEPEST = 3
 
 
@@ -51,22 +53,40 @@ def labels(pinned: JsonObject) -> Iterator[str | None]:
                 yield None
 
 
-def offered(pinned: JsonObject) -> tuple[str, ...]:
-    """The names of the tools that the agent runs.
-
-    A tool of the provider's, such as a web search, is not among them: a guard on it could never
-    fail, and so must not look as if it might.
-    """
-    found: dict[str, None] = {}
+def offered(pinned: JsonObject) -> dict[str, bool]:
+    """Each tool on offer by the name that its calls have, and whether only the API runs it."""
+    found: dict[str, bool] = {}
     for tool in _all(pinned):
-        match tool:
-            case {"type": "function" | "custom", "name": str(name)}:
-                found[name] = None
-            case {"type": str(kind)} if kind in _BUILT_IN:
-                found[_BUILT_IN[kind]] = None
-            case _:
-                pass
-    return tuple(found)
+        for name, served in _named(tool):
+            found[name] = served and found.get(name, True)
+    return found
+
+
+def _named(tool: JsonObject) -> Iterator[tuple[str, bool]]:
+    match tool:
+        case {"type": "function" | "custom", "name": str(name)}:
+            yield name, False
+        case {"type": "function" | "custom"}:
+            pass
+        case {"type": "mcp"}:
+            # What else such a server has, only its answers say.
+            allowed = tool.get("allowed_tools")
+            listed = allowed.get("tool_names") if isinstance(allowed, dict) else allowed
+            yield from ((name, True) for name in _listed(listed) if isinstance(name, str))
+        case {"type": "mcp_list_tools"}:
+            for entry in _listed(tool.get("tools")):
+                if isinstance(entry, dict) and isinstance(own := entry.get("name"), str):
+                    yield own, True
+        case {"type": "shell", "environment": {"type": str(where)}}:
+            yield "shell", where.startswith("container")
+        case {"type": "tool_search"}:
+            yield "tool_search", tool.get("execution") != "client"
+        case {"type": str(kind)} if kind in _BUILT_IN:
+            yield _BUILT_IN[kind], False
+        case {"type": str(kind)}:
+            yield _EDITION.sub("", kind), True
+        case _:
+            pass
 
 
 def parameters(pinned: JsonObject) -> dict[str, tuple[str, ...]]:
@@ -86,14 +106,17 @@ def parameters(pinned: JsonObject) -> dict[str, tuple[str, ...]]:
 
 
 def _all(pinned: JsonObject) -> Iterator[JsonObject]:
-    """Each tool on offer: in the request's own list, in items that add some, in namespaces."""
+    """Each tool on offer: in the request's own list, in items that add some, in namespaces.
+
+    The list that an MCP server gave stands for the tools in it.
+    """
     yield from _flat(pinned.get("tools"), _DEEPEST)
     for item in _listed(pinned.get("input")):
-        if isinstance(item, dict) and item.get("type") in (
-            "additional_tools",
-            "tool_search_output",
-        ):
+        kind = item.get("type") if isinstance(item, dict) else None
+        if isinstance(item, dict) and kind in ("additional_tools", "tool_search_output"):
             yield from _flat(item.get("tools"), _DEEPEST)
+        elif isinstance(item, dict) and kind == "mcp_list_tools":
+            yield item
 
 
 def _flat(tools: JsonValue, depth: int) -> Iterator[JsonObject]:

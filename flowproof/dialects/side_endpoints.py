@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
-from urllib.parse import unquote_plus
 
+from flowproof.dialects.credentials import without_credentials
 from flowproof.dialects.interface import Target
 from flowproof.model.turn import Operation
 
@@ -134,18 +134,6 @@ SIDE_ENDPOINTS: Mapping[str, SideEndpoint] = MappingProxyType(
 )
 """All that a recording may hold, by name."""
 
-_CREDENTIALS = frozenset(
-    {
-        "access_token",
-        "api_key",
-        "apikey",
-        "auth_token",
-        "key",
-        "oauth_token",
-        "subscription_key",
-        "token",
-    }
-)
 _GOOGLE_HEADERS = ("x-goog-api-key", "x-goog-api-client")
 _GOOGLE_PATH = r"/v[0-9](?:alpha|beta)[0-9]?/models"
 
@@ -174,14 +162,9 @@ def _listing(path: str, headers: Sequence[tuple[str, str]]) -> SideEndpoint:
 
 
 def _route(endpoint: SideEndpoint, found: re.Match[str], query: str) -> SideRoute:
-    passed = "&".join(part for part in query.split("&") if not _is_credential(part))
+    passed = without_credentials(query)
     below = found["path"]
     asked = f"{below}?{passed}" if endpoint.listed and passed else below
     version = found.groupdict().get("version")
     base = endpoint.base if version is None else f"/{version}"
     return SideRoute(endpoint, Operation(endpoint.name, asked), Target(base + below, passed))
-
-
-def _is_credential(part: str) -> bool:
-    name = unquote_plus(part.partition("=")[0]).strip().lower()
-    return name.replace("-", "_") in _CREDENTIALS

@@ -16,7 +16,9 @@ Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 class ToolCall:
     """The model asks for a tool. `text` holds the arguments as they stood on the wire.
 
-    `arguments` is None and `malformed` true where that text is not JSON.
+    `arguments` is None and `malformed` true where that text is not JSON. A call is `served` if
+    the provider ran the tool itself, so that the result stands in the same answer; where it does
+    not tell the arguments, the text is empty.
     """
 
     id: str | None
@@ -24,6 +26,12 @@ class ToolCall:
     text: str
     arguments: JsonValue
     malformed: bool = False
+    served: bool = False
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with malformed arguments, as the end of a sentence about them."""
+        return "not told by the provider" if self.served and not self.text else "not JSON"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,11 @@ class Message:
     tool: str | None = None
     attachments: tuple[str, ...] = ()
 
+    @property
+    def asks(self) -> tuple[ToolCall, ...]:
+        """The tool calls that are left to the agent: all but served ones."""
+        return tuple(call for call in self.tool_calls if not call.served)
+
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
@@ -49,8 +62,9 @@ class TurnView:
     `number` counts recorded turns from 1. The request repeats the first `kept` messages of the
     turn numbered `base` (None: of no turn) and goes on with `added`; `continues` says that it is
     the same conversation, and not only the same instructions. `request_text` is the
-    length in characters of all text in the request. `answers` has one message per choice, and
-    is empty where the answer was an error.
+    length in characters of all text in the request. `served` has those of `tools` that the
+    provider runs itself. `answers` has one message per choice, and is empty where the answer was
+    an error.
     """
 
     number: int
@@ -67,6 +81,7 @@ class TurnView:
     continues: bool = False
     mocked: tuple[str, ...] = ()
     tokens: tuple[int, int] | None = None
+    served: tuple[str, ...] = ()
 
     @property
     def unreadable(self) -> bool:
@@ -101,10 +116,19 @@ class Trajectory:
     parameters: tuple[ToolParameters, ...] = ()
 
     def calls(self) -> Iterator[PlacedCall]:
-        """Every tool call that the model asked for, in order."""
+        """Every tool call that the model asked for, in order.
+
+        A call that the provider only served once the agent had approved it is one call, not two.
+        """
+        asked: set[tuple[str | None, str, str]] = set()
         for turn in self.turns:
             for answer in turn.answers:
                 for call in answer.tool_calls:
+                    known_by = (call.id, call.name, call.text)
+                    if call.served and call.id is not None and known_by in asked:
+                        continue
+                    if not call.served:
+                        asked.add(known_by)
                     yield PlacedCall(turn.number, call)
 
     def unreadable_turns(self) -> tuple[int, ...]:
@@ -114,6 +138,17 @@ class Trajectory:
     def offered_tools(self) -> frozenset[str]:
         """The names of all tools that any request offered to the model."""
         return frozenset(name for turn in self.turns for name in turn.tools)
+
+    def served_tools(self) -> frozenset[str]:
+        """The names of the tools that only the provider ran or would have run."""
+        served: set[str] = set()
+        left: set[str] = set()
+        for turn in self.turns:
+            served.update(turn.served)
+            left.update(name for name in turn.tools if name not in turn.served)
+            for call in (call for answer in turn.answers for call in answer.tool_calls):
+                (served if call.served else left).add(call.name)
+        return frozenset(served - left)
 
     def conversation(self) -> tuple[TurnView, ...]:
         """The turns of the conversation that the flow is about; empty only without turns.
@@ -135,10 +170,11 @@ class Trajectory:
     def reply(self) -> str | None:
         """The final assistant message of the conversation that the flow is about.
 
-        None where that conversation has not replied: it ends in a tool call or an error.
+        None where that conversation has not replied: it ends in a tool call that is left to the
+        agent, or in an error.
         """
         turns = self.conversation()
         if not turns:
             return None
         answers = turns[-1].answers
-        return None if not answers or answers[0].tool_calls else answers[0].text
+        return None if not answers or answers[0].asks else answers[0].text

@@ -40,12 +40,16 @@ class AssertionShown:
 
 @dataclass(frozen=True, slots=True)
 class CallShown:
-    """A tool call; `problem` says what is wrong with its arguments, if anything."""
+    """A tool call; `problem` says what is wrong with its arguments, if anything.
+
+    `note` says who ran it where that was not the agent.
+    """
 
     name: str
     id: str
     arguments: str
     problem: str
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +174,8 @@ def _flow_facts(flow: FlowRecord) -> Iterator[tuple[str, str]]:
         yield "Agent", flow.command
     if flow.agent is not None:
         yield "Agent ended", f"{agent_end(flow.agent)} after {seconds(flow.agent.duration)}"
+    if flow.host:
+        yield "Host", flow.host
     yield "Containment", flow.containment
     yield "Model traffic", _traffic(flow)
     if flow.tags:
@@ -257,7 +263,8 @@ def _messages(turn: TurnView, base: TurnView | None) -> Iterator[MessageShown]:
 
 
 def _said(message: Message) -> tuple[str, tuple[tuple[str | None, str, str], ...]]:
-    calls = tuple((call.id, call.name, call.text) for call in message.tool_calls)
+    # An API may show what it ran beside its answer, where agents do not send it back.
+    calls = tuple((call.id, call.name, call.text) for call in message.asks)
     return message.text or "", calls
 
 
@@ -286,9 +293,10 @@ def _message(message: Message, note: str, mocked: tuple[str, ...]) -> MessageSho
 
 
 def _call(call: ToolCall) -> CallShown:
-    if call.malformed:
-        return CallShown(call.name, call.id or "", call.text, "these arguments are not JSON")
-    return CallShown(call.name, call.id or "", write(call.arguments, indent=2), "")
+    text = call.text if call.malformed else write(call.arguments, indent=2)
+    problem = f"these arguments are {call.fault}" if call.malformed else ""
+    note = "(run by the provider)" if call.served else ""
+    return CallShown(call.name, call.id or "", text, problem, note)
 
 
 def _pretty(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from flowproof.model.trajectory import Message, Trajectory, TurnView
 from flowproof.model.turn import SideCall
@@ -55,11 +55,16 @@ def _turn(turn: TurnView, base: TurnView | None) -> Iterator[str]:
             yield f"  repeats the request of turn {turn.base} ({messages})"
     offered = turn.tools if base is None else [t for t in turn.tools if t not in base.tools]
     withdrawn = [] if base is None else [t for t in base.tools if t not in turn.tools]
+    served = {*turn.served, *(base.served if base else ())}
     for verb, names in (("offers", offered), ("no longer offers", withdrawn)):
         if names:
-            yield f"  {verb} {', '.join(one_line(name, 60) for name in names)}"
+            yield f"  {verb} {', '.join(_offered(name, served) for name in names)}"
     for message in (*turn.added, *turn.answers):
         yield from _message(message)
+
+
+def _offered(name: str, served: Collection[str]) -> str:
+    return one_line(name, 60) + (" (run by the provider)" if name in served else "")
 
 
 def _message(message: Message) -> Iterator[str]:
@@ -72,7 +77,8 @@ def _message(message: Message) -> Iterator[str]:
     for attachment in message.attachments:
         yield f"    [{one_line(attachment, 200)}]"
     for call in message.tool_calls:
-        yield f"    → {one_line(call.name, 60)}({one_line(call.text, 1000)})"
+        by = " (run by the provider)" if call.served else ""
+        yield f"    → {one_line(call.name, 60)}({one_line(call.text, 1000)}){by}"
 
 
 def _cut(text: str) -> str:

@@ -96,10 +96,13 @@ def user(*content: JsonValue) -> JsonObject:
             Message(
                 "assistant",
                 None,
+                (
+                    ToolCall("s", "web_search", "{}", {}, served=True),
+                    ToolCall("m", "read", "", None, malformed=True, served=True),
+                ),
                 attachments=(
-                    "web search call",
                     "web search result",
-                    "MCP call of files: read",
+                    "MCP server files",
                     "MCP result",
                     "bash code execution result",
                 ),
@@ -201,6 +204,7 @@ def test_tokens_are_all_that_was_sent_and_said(
         pytest.param(body({"type": "text"}), id="a text without text"),
         pytest.param(body({"type": "tool_use", "id": "a", "input": {}}), id="a call of nothing"),
         pytest.param(body({"type": "novel_tool_use"}), id="an unknown kind of call"),
+        pytest.param(body({"type": "mcp_tool_use"}), id="a served call of nothing"),
     ],
 )
 def test_what_cannot_be_read_is_no_answer(value: JsonValue) -> None:

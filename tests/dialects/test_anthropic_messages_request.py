@@ -215,7 +215,8 @@ def test_said_tells_model_opening_instructions_and_the_tools_that_can_be_called(
     )
     assert said.model == "m"
     assert said.system == "Be brief.\nBe kind."
-    assert said.tools == ("get_weather", "bash", "computer_toolset_20260801", "late")
+    assert said.tools == ("get_weather", "bash", "web_search", "computer_toolset_20260801", "late")
+    assert said.served == ("web_search",)
     assert said.parameters == {"get_weather": ("city",)}
 
 

@@ -306,6 +306,24 @@ def test_events_that_were_cut_are_no_turn(script: Script) -> None:
     assert len(found.problems) == 1
 
 
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        pytest.param(b"oops", "what is no JSON: oops", id="no JSON"),
+        pytest.param(b"[1]", "what this API does not speak: [1]", id="JSON that is no response"),
+    ],
+)
+def test_what_a_stream_holds_in_place_of_a_response_is_told(data: bytes, says: str) -> None:
+    script = up.stream([b"data: " + data + b"\r\n\r\n", event(HELLO)])
+    with (
+        FakeUpstream(up.scripted(script)) as upstream,
+        recording(upstream.url.removesuffix("/v1"), provider="google") as boundary,
+    ):
+        send_lenient(boundary.port, "/v1beta/models/m:streamGenerateContent?alt=sse")
+        (problem,) = boundary.finish().problems
+    assert f"the stream holds {says}" in problem
+
+
 @pytest.mark.parametrize("kept", [1, -2, -1], ids=["its start", "half of it", "all but its end"])
 def test_an_array_that_was_cut_is_no_turn(kept: int) -> None:
     cut = up.plain(array(*PIECES)[:kept])

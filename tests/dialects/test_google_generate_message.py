@@ -81,19 +81,9 @@ def test_a_conversation_is_told_message_by_message() -> None:
         ),
         pytest.param({"fileData": {}}, "file (no address)", id="file"),
         pytest.param(
-            {"executableCode": {"language": "PYTHON", "code": "1"}},
-            "code execution call (PYTHON)",
-            id="code",
-        ),
-        pytest.param(
             {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}},
             "code execution result (OUTCOME_OK)",
             id="code result",
-        ),
-        pytest.param(
-            {"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "args": {}}},
-            "google search web call",
-            id="server tool call",
         ),
         pytest.param({"toolResponse": {"id": "1"}}, "server tool result", id="server tool result"),
         pytest.param({"thoughtSignature": "AA"}, "thoughtSignature", id="signature alone"),
@@ -284,6 +274,7 @@ def test_a_blocked_request_is_an_answer_without_calls_that_says_so() -> None:
         pytest.param(body(candidate(text("x"), "f()")), id="odd part"),
         pytest.param(body(candidate({"text": ["f()"]})), id="odd text"),
         pytest.param(body(candidate({"functionCall": "f"})), id="odd call"),
+        pytest.param(body(candidate({"toolCall": {"args": {}}})), id="served call without a tool"),
         pytest.param(body(candidate({"functionCall": {"args": {}}})), id="call without name"),
         pytest.param(body(candidate({"functionCall": {"name": ""}})), id="call with empty name"),
         pytest.param(body(candidate({"functionCall": {"name": 1}})), id="call with odd name"),

@@ -173,7 +173,8 @@ def test_said_tells_the_instructions_the_tools_and_their_arguments() -> None:
         }
     )
     assert (said.model, said.system) == (None, "Be brief.\nBe kind.")
-    assert said.tools == ("search", "open", "googleSearch", "codeExecution")
+    assert said.tools == ("search", "open", "google_search", "code_execution")
+    assert said.served == ("google_search", "code_execution")
     assert said.parameters == {"search": ("q",)}
     assert said.continues is None
 
@@ -204,7 +205,7 @@ def test_tools_are_read_in_snake_case_and_of_two_schemas_both_count() -> None:
         {"name": "g"},
     ]
     said = GEMINI.said({"tools": {"function_declarations": declarations, "google_search": {}}})
-    assert said.tools == ("f", "f", "g", "g", "google_search")
+    assert said.tools == ("f", "g", "google_search")
     assert said.parameters == {"f": ("a", "b")}
 
 

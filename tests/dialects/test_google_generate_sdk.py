@@ -111,7 +111,7 @@ def test_the_stream_says_what_the_plain_answer_says(answer: JsonObject) -> None:
 def test_the_dialect_and_the_sdk_read_the_same_answer(answer: JsonObject) -> None:
     read = plain(answer)
     messages = GEMINI.answer(answer).messages
-    calls = [(made.id, made.name, made.arguments) for made in messages[0].tool_calls]
+    calls = [(made.id, made.name, made.arguments) for made in messages[0].asks]
     assert calls == [(c.id, c.name, c.args) for c in read.function_calls or []]
     assert (messages[0].text or None) == read.text
 

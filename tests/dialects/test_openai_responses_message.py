@@ -219,33 +219,17 @@ def test_what_the_agent_carries_out_is_a_tool_call(item: JsonObject, made: ToolC
 @pytest.mark.parametrize(
     ("item", "shown"),
     [
-        pytest.param({"type": "web_search_call", "action": {}}, "web search call", id="web"),
-        pytest.param(
-            {"type": "mcp_call", "name": "ask", "server_label": "wiki", "arguments": "{}"},
-            "mcp call (wiki.ask)",
-            id="mcp",
-        ),
         pytest.param(
             {"type": "mcp_list_tools", "server_label": "wiki"}, "mcp list tools (wiki)", id="list"
         ),
-        pytest.param(
-            {"type": "image_generation_call", "result": PNG, "output_format": "webp"},
-            "image/webp, 8 bytes",
-            id="image",
-        ),
-        pytest.param(
-            {"type": "tool_search_call", "execution": "server", "call_id": None},
-            "tool search call",
-            id="search among the provider's tools",
-        ),
-        pytest.param({"type": "program", "call_id": "a", "code": "1"}, "program", id="program"),
+        pytest.param({"type": "program_output", "call_id": "a"}, "program output", id="program"),
         pytest.param(
             {"type": "shell_call_output", "call_id": "a"}, "shell call output", id="result"
         ),
         pytest.param({"type": "x_news", "a": 1}, "x news", id="unknown"),
     ],
 )
-def test_what_the_provider_does_itself_is_no_tool_call(item: JsonObject, shown: str) -> None:
+def test_what_calls_nothing_is_described(item: JsonObject, shown: str) -> None:
     (answer,) = RESPONSES.answer(response(item, said(text_part("Hi")))).messages
     assert answer == Message("assistant", "Hi", attachments=(shown,))
 

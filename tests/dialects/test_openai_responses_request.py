@@ -138,8 +138,8 @@ def test_said_tells_model_instructions_own_tools_and_what_goes_on() -> None:
     )
     assert (said.model, said.system) == ("m", "Be brief.\nBe kind.")
     assert said.continues == "resp_1"
-    # A guard on a tool that only the provider runs could never fail, so it is not on offer.
-    assert said.tools == ("search", "sql", "computer", "book")
+    assert said.tools == ("search", "sql", "web_search", "computer", "book")
+    assert said.served == ("web_search",)
     assert dict(said.parameters) == {"search": ("to",)}
 
 

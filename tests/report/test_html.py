@@ -198,6 +198,25 @@ def test_an_answer_that_the_agent_changed_is_shown_again() -> None:
     assert shown.turns[1].messages[0].note == "sent by the agent"
 
 
+def test_who_ran_a_tool_is_told_and_what_only_an_api_shows_is_no_change() -> None:
+    flow = flow_record()
+    first, second = flow.trajectory.turns
+    served = replace(tool_call("google_search", {"queries": ["q"]}), served=True)
+    (answer,) = first.answers
+    shown = replace(answer, tool_calls=(served, *answer.tool_calls))
+    turns = (replace(first, answers=(shown,)), second)
+    page = Page(run_of(replace(flow, trajectory=Trajectory(turns))))
+    called = re.findall(r"calls <code>(\w+)</code>(.*)", page.source)
+    by = [(name, "<span>(run by the provider)</span>" in rest) for name, rest in called]
+    assert by == [("google_search", True), ("search_flights", False)]
+    # The agent sent the rest of that answer back as it was.
+    assert "sent by the agent" not in page.words()
+    untold = replace(served, text="", arguments=None, malformed=True)
+    turns = (replace(first, answers=(replace(shown, tool_calls=(untold,)),)), second)
+    page = Page(run_of(replace(flow, trajectory=Trajectory(turns))))
+    assert "these arguments are not told by the provider" in page.words()
+
+
 def test_a_system_text_outside_the_messages_is_shown_where_it_changes() -> None:
     first, second = flow_record().trajectory.turns
     first = replace(first, added=first.added[1:])

@@ -71,3 +71,17 @@ def test_hostile_texts_cannot_drive_a_terminal() -> None:
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "\r" not in text
+
+
+def test_what_the_provider_runs_is_told_apart() -> None:
+    ran = ToolCall("ws_1", "web_search", '{"query":"q"}', {"query": "q"}, served=True)
+    both = Message("assistant", "4 degrees.", (ran, CALL))
+    offers = turn(1, tools=("look", "web_search"), served=("web_search",), answers=(both,))
+    fewer = turn(2, base=1, kept=0, tools=("look",))
+    lines = trajectory_text(Trajectory((offers, fewer))).splitlines()
+    assert lines[1] == "  offers look, web_search (run by the provider)"
+    assert lines[3:5] == [
+        '    → web_search({"query":"q"}) (run by the provider)',
+        '    → look({"at":"Oslo"})',
+    ]
+    assert "  no longer offers web_search (run by the provider)" in lines
