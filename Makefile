@@ -36,7 +36,7 @@ $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "flowproof needs Python 3.11 or newer"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[compression,clients,test,lint]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[compression,clients,dask,test,lint]'
 	@touch $@
 
 # The npm clients are tested where npm is there and reaches its registry; elsewhere their tests are

@@ -21,11 +21,14 @@ from flowproof.flow.job import World
 from flowproof.model.clock import SystemClock
 from flowproof.model.run_record import FlowRecord, RunRecord
 from flowproof.suite.discover import discover
+from flowproof.suite.expression import parse_expression
+from flowproof.suite.jobs import one_at_a_time, parse_jobs
 from flowproof.suite.needs import with_needed
 from flowproof.suite.order import ordered
 from flowproof.suite.plan import PlannedFlow, PlanOptions, plan
 from flowproof.suite.project import JobOptions, Project
 from flowproof.suite.run import Interrupt, RunOptions, run_flows
+from flowproof.suite.selection import Selection, select
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -100,7 +103,8 @@ class Flow:
             suite = project.usable_suite(folder)
         name = suite.name if suite else folder.name
         flows = plan(specs, project, PlanOptions(retries=0))
-        return _execute(flows, project, _options(command, name, partial=True))
+        chance = os.urandom(3)
+        return _execute(flows, project, RunOptions(command, name, chance, partial=True))
 
 
 class Suite:
@@ -109,30 +113,77 @@ class Suite:
     def __init__(self, path: str | os.PathLike[str] = ".") -> None:
         self._path = Path(path)
 
-    def run(self, *, strict: bool = False, allow_empty: bool = False) -> RunResult:
-        """Replay every flow, as `flowproof suite run` does. One without a trace is skipped, or
-        an error with `strict`, as is one that asserts nothing.
+    def run(
+        self,
+        *,
+        names: str | None = None,
+        tags: str | None = None,
+        jobs: int | str | None = None,
+        retries: int | None = None,
+        fail_on_flaky: bool = False,
+        max_failures: int | None = None,
+        timeout: float | None = None,
+        global_timeout: float | None = None,
+        record_missing: bool = False,
+        strict: bool = False,
+        allow_empty: bool = False,
+    ) -> RunResult:
+        """Replay the flows, as `flowproof suite run` does with the options of these names; `names`
+        is its -k, `tags` its --tag, and times are in seconds.
 
-        A run in which no flow ran has not passed, unless `allow_empty`.
+        A flow without a trace is skipped, an error with `strict`, as is one that asserts nothing,
+        and recorded with `record_missing`. A run in which no flow ran has not passed, unless
+        `allow_empty`.
 
-        :raises UsageError: if the path does not exist, or the suite's `order` names a flow
-            that does not.
+        :raises UsageError: if the path does not exist, an option cannot be used, or the suite's
+            `order` names a flow that does not exist.
         """
+        _require_positive(max_failures=max_failures, timeout=timeout, global_timeout=global_timeout)
         with _explained():
             top = self._path.absolute()
-            specs = discover([top])
-            project = Project(Path.cwd(), JobOptions("replay", strict=strict))
+            project = Project(Path.cwd(), JobOptions("replay", strict=strict, timeout=timeout))
             suite = project.usable_suite(top if top.is_dir() else top.parent)
-            flows = plan(with_needed(ordered(specs, suite), project), project, PlanOptions())
-        name = suite.name if suite else top.name
-        options = _options("suite run", name, skip_untraced=True, allow_empty=allow_empty)
+            selection = _selection(names, tags)
+            folder = Path(suite.folder) if suite else top
+            chosen = with_needed(select(discover([top]), selection, project, folder), project)
+            declared = suite.jobs if suite else None
+            usual = "1" if one_at_a_time(chosen, project) else "auto"
+            slots = parse_jobs(str(declared or usual if jobs is None else jobs), "jobs")
+            planning = PlanOptions(retries, record_missing=record_missing)
+            flows = plan(ordered(chosen, suite), project, planning)
+        options = RunOptions(
+            command="suite run",
+            suite=suite.name if suite else top.name,
+            chance=os.urandom(3),
+            skip_untraced=True,
+            record_missing=record_missing,
+            allow_empty=allow_empty,
+            partial=selection.partial,
+            jobs=slots,
+            max_failures=max_failures,
+            global_timeout=global_timeout,
+            fail_on_flaky=fail_on_flaky,
+        )
         return _execute(flows, project, options)
+
+
+def _selection(names: str | None, tags: str | None) -> Selection:
+    return Selection(
+        names=None if names is None else parse_expression(names, "names"),
+        tags=None if tags is None else parse_expression(tags, "tags"),
+    )
+
+
+def _require_positive(**given: float | None) -> None:
+    for name, value in given.items():
+        if value is not None and not value > 0:
+            raise UsageError(f"{name} is {value}; it must be more than 0")
 
 
 class _Silence:
     """Tells nobody."""
 
-    def flow_started(self, name: str) -> None:
+    def flow_started(self, name: str, path: str) -> None:
         """Nothing."""
 
     def flow_ended(self, record: FlowRecord) -> None:
@@ -150,24 +201,6 @@ def _explained() -> Iterator[None]:
 
 def _path(given: str | os.PathLike[str] | None) -> Path | None:
     return None if given is None else Path(given)
-
-
-def _options(
-    command: str,
-    suite: str,
-    *,
-    partial: bool = False,
-    skip_untraced: bool = False,
-    allow_empty: bool = False,
-) -> RunOptions:
-    return RunOptions(
-        command=command,
-        suite=suite,
-        chance=os.urandom(3),
-        skip_untraced=skip_untraced,
-        allow_empty=allow_empty,
-        partial=partial,
-    )
 
 
 def _execute(flows: Sequence[PlannedFlow], project: Project, options: RunOptions) -> RunResult:

@@ -7,6 +7,7 @@ system refuses is put into words here too.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,8 +23,9 @@ def system_error(error: OSError) -> str:
     return reason if error.filename is None else f"{shortened(str(error.filename))}: {reason}"
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Put `data` at `path`, through a temporary file in the same folder and a rename.
+def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Put `data`, whole or in pieces, at `path`, through a temporary file in the same folder and a
+    rename.
 
     The folder must exist. A symbolic link at `path` is replaced, never followed.
 
@@ -35,7 +37,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            file.writelines([data] if isinstance(data, bytes) else data)
         temporary.replace(path)
     except BaseException:
         with suppress(OSError):

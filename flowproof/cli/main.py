@@ -20,6 +20,7 @@ _COMMANDS = {
     "record": ("flowproof.cli.record", "Run once against the real model and write the trace."),
     "run": ("flowproof.cli.replay", "Replay flows from their traces; no model is contacted."),
     "suite": ("flowproof.cli.suite", "Run many flows and write reports."),
+    "report": ("flowproof.cli.report", "Make reports again, or one run of what shards ran."),
     "check": ("flowproof.cli.check", "Validate specs and suites without running anything."),
     "schema": ("flowproof.cli.schema", "Print the JSON Schema of specs or suites."),
     "graph": ("flowproof.cli.graph", "Draw the task graph that a spec compiles into."),

@@ -6,14 +6,15 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 
 from flowproof.cli.options import Output, OutputLost, environment, put, say
-from flowproof.cli.view import view_for
+from flowproof.cli.reporting import Reporting, write_reports
+from flowproof.cli.view import foldable, view_for
 from flowproof.drivers.interface import Driver
 from flowproof.errors import ExitCode, UsageError
 from flowproof.files import shortened
@@ -25,26 +26,36 @@ from flowproof.suite.run import Interrupt, RunOptions, run_flows
 
 if TYPE_CHECKING:
     from flowproof.model.run_record import RunRecord
+    from flowproof.report.blob import BlobHead
+    from flowproof.report.live import Progress
+    from flowproof.suite.engines.interface import OpenEngine
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a command wants run. `folder` is where the run record goes; `reports` are kinds with
-    the folder or file that each goes to. The rest is as in `RunOptions`."""
+    """What a command wants run. `folder` is where the run record goes; `reporting` are the
+    reports to write, and `head` is what one of kind `blob` says of the part that runs; `github`
+    tells GitHub too, and `slowest` is as in `console.summary`. `engine` is as in `run_flows`, the
+    rest as in `RunOptions`."""
 
     command: str
     suite: str
     flows: Sequence[PlannedFlow]
     folder: Path
     skip_untraced: bool = False
+    record_missing: bool = False
     allow_empty: bool = False
     partial: bool = False
     jobs: int = 1
     max_failures: int | None = None
     global_timeout: float | None = None
     fail_on_flaky: bool = False
-    reports: Mapping[str, Path] = field(default_factory=dict)
+    reporting: Reporting = field(default_factory=lambda: Reporting({}))
+    head: BlobHead | None = None
     warnings: tuple[str, ...] = ()
+    github: bool = False
+    slowest: int | None = None
+    engine: OpenEngine | None = None
 
 
 def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int:
@@ -57,56 +68,82 @@ def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int
         suite=plan.suite,
         chance=os.urandom(3),
         skip_untraced=plan.skip_untraced,
+        record_missing=plan.record_missing,
         allow_empty=plan.allow_empty,
-        partial=plan.partial,
+        partial=plan.head.partial if plan.head else plan.partial,
         warnings=plan.warnings,
         jobs=plan.jobs,
         max_failures=plan.max_failures,
         global_timeout=plan.global_timeout,
         fail_on_flaky=plan.fail_on_flaky,
     )
-    _require_writable(plan.reports.values())
-    view = view_for(len(plan.flows), output, environ)
+    _require_writable(plan.reporting.folders.values())
+    view = view_for(plan.flows, plan.jobs, output, environ)
 
     async def main() -> RunRecord:
         interrupt = Interrupt()
         async with anyio.create_task_group() as group:
-            group.start_soon(_listen, interrupt)
-            record = await run_flows(plan.flows, project, world, options, view, interrupt)
+            group.start_soon(_listen, interrupt, view)
+            record = await run_flows(
+                plan.flows, project, world, options, view, interrupt, plan.engine
+            )
             group.cancel_scope.cancel()
         return record
 
-    with view:
+    with foldable(len(plan.flows), output, environ, clock), view:
         record = anyio.run(main)
-    written = _write(plan, record, project.here)
+    # Only a run tells whether it left out more than its part of what the shards divided.
+    head = replace(plan.head, partial=record.partial) if plan.head else None
+    record = replace(record, partial=record.partial or plan.partial)
+    if plan.github:
+        from flowproof.cli.github import tell_github
+
+        tell_github(record, project.here, environ)
+    written = _write(plan, record, project.here, environ, head)
     if not output.quiet or record.exit_code:
-        from flowproof.report.console import Style, summary, wants_color
-
-        color = wants_color(sys.stderr, environ) if output.color is None else output.color
-        shown = written if plan.reports or output.verbose else []
-        say(summary(record, shown, Style(color)))
-    return int(_told(record) if output.json else record.exit_code)
+        shown = written if plan.reporting.folders or output.verbose else []
+        _sum_up(record, shown, plan, output, environ)
+    return int(_told(record, environ) if output.json else record.exit_code)
 
 
-def _told(record: RunRecord) -> ExitCode:
+def _sum_up(
+    record: RunRecord,
+    reports: Sequence[str],
+    plan: Plan,
+    output: Output,
+    environ: Mapping[str, str],
+) -> None:
+    from flowproof.report.ci import defused, obeys_its_log
+    from flowproof.report.console import Style, summary, wants_color
+
+    color = wants_color(sys.stderr, environ) if output.color is None else output.color
+    text = summary(record, reports, Style(color), slowest=plan.slowest)
+    say(defused(text) if obeys_its_log(environ) else text)
+
+
+def _told(record: RunRecord, environ: Mapping[str, str]) -> ExitCode:
     """Print a run record, last of all; the exit code. A record that is lost makes no green run."""
+    from flowproof.report.ci import defused_json, obeys_its_log
     from flowproof.report.run_json import dump
 
+    text = dump(record)
     try:
-        put(dump(record))
+        put(defused_json(text) if obeys_its_log(environ) else text)
     except OutputLost as error:
         say(f"error: {error}")
         return record.exit_code or error.exit_code
     return record.exit_code
 
 
-async def _listen(interrupt: Interrupt) -> None:
+async def _listen(interrupt: Interrupt, view: Progress) -> None:
     """End the run on the first Ctrl-C or SIGTERM, and the process at once on the second: the
     guard of each agent ends its tree when we are gone."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async for number in signals:
             if interrupt.requested:
+                # First, so that a third ends us even while a terminal takes no output.
                 signal.signal(number, signal.SIG_DFL)
+                view.__exit__(None, None, None)  # gives the terminal its cursor back
                 signal.raise_signal(number)
             interrupt.request()
 
@@ -126,11 +163,15 @@ def _require_writable(folders: Iterable[Path]) -> None:
             raise UsageError(f"cannot write reports to {shown}: it is read-only")
 
 
-def _write(plan: Plan, record: RunRecord, here: Path) -> list[str]:
-    from flowproof.report.write import write_files
+def _write(
+    plan: Plan,
+    record: RunRecord,
+    here: Path,
+    environ: Mapping[str, str],
+    head: BlobHead | None,
+) -> list[str]:
     from flowproof.suite.run_store import keep, remember
 
-    written: list[str] = []
     try:
         kept = [str(keep(record, plan.folder))]
         remember(record, plan.folder, here)
@@ -138,10 +179,4 @@ def _write(plan: Plan, record: RunRecord, here: Path) -> list[str]:
         # Nobody asked for it, and the run is what it is.
         say(f"warning: {error}")
         kept = []
-    if plan.reports:
-        from flowproof.report.interface import REPORTS
-
-        for kind, folder in plan.reports.items():
-            files = write_files(folder, REPORTS[kind](record))
-            written += [str(file) for file in files]
-    return written or kept
+    return write_reports(plan.reporting, record, here, environ, head) or kept

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from flowproof.errors import UsageError
+from flowproof.files import shortened
+
+if TYPE_CHECKING:
+    from flowproof.suite.engines.interface import OpenEngine
+
 F = TypeVar("F", bound=Callable[..., Any])
 _LONGEST = 7 * 24 * 3600.0
+_ADDRESS = re.compile(r"(tcp|tls)://[^\s/]{1,255}:[0-9]{1,5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +31,49 @@ class Running:
     max_failures: int | None = None
     timeout: float | None = None
     global_timeout: float | None = None
+    engine: str = "local"
+    scheduler: str | None = None
 
-    def slots(self, suite: str | None, *, one_at_a_time: bool) -> int:
+    def slots(self, suite: str | None, one_at_a_time: bool, cores: int | None = None) -> int:
         """How many flows run at once, where the `suite` says this about it, and where hooks
-        around each may bear only one.
+        around each may bear only one. `cores` are those that flows can have (None: this
+        machine's).
 
         :raises UsageError: if the option cannot be used.
         """
         from flowproof.suite.jobs import parse_jobs
 
-        return parse_jobs(self.jobs or suite or ("1" if one_at_a_time else "auto"), "-j")
+        return parse_jobs(self.jobs or suite or ("1" if one_at_a_time else "auto"), "-j", cores)
+
+    def opened(self, slots: Callable[[int], int]) -> OpenEngine | None:
+        """What opens the engine, where it is not this process; `slots` says how many flows run
+        at once of those that could.
+
+        :raises UsageError: if the options exclude each other.
+        :raises CapabilityError: if what the engine needs is not installed.
+        """
+        if self.engine != "dask":
+            if self.scheduler is not None:
+                raise UsageError("--scheduler is for --engine dask, which is not given")
+            return None
+        if self.scheduler is not None and not _ADDRESS.fullmatch(self.scheduler):
+            raise UsageError(
+                f"--scheduler {shortened(self.scheduler)}: an address such as tcp://host:8786, or "
+                "tls://host:8786"
+            )
+        from functools import partial
+
+        from flowproof.suite.engines.cluster import require_dask
+
+        require_dask()
+        from flowproof.suite.engines.dask import DaskOptions, open_dask
+
+        return partial(open_dask, DaskOptions(self.scheduler, slots))
 
 
 def running_options(function: F) -> F:
-    """Add -j, --retries, --fail-on-flaky, --repeat, -x, --max-failures, --timeout and
-    --global-timeout, passed on as one `running`."""
+    """Add -j, --retries, --fail-on-flaky, --repeat, -x, --max-failures, --timeout,
+    --global-timeout, --engine and --scheduler, passed on as one `running`."""
 
     def gathered(
         *args: Any,
@@ -49,6 +85,8 @@ def running_options(function: F) -> F:
         max_failures: int | None,
         timeout: float | None,
         global_timeout: float | None,
+        engine: str,
+        scheduler: str | None,
         **kwargs: Any,
     ) -> Any:
         running = Running(
@@ -59,6 +97,8 @@ def running_options(function: F) -> F:
             1 if exit_first else max_failures,
             timeout,
             global_timeout,
+            engine,
+            scheduler,
         )
         return function(*args, running=running, **kwargs)
 
@@ -67,6 +107,18 @@ def running_options(function: F) -> F:
     gathered.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
     seconds = click.FloatRange(0.001, _LONGEST)
     for option in (
+        click.option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="The Dask scheduler, such as tcp://host:8786. Default: processes on this machine.",
+        ),
+        click.option(
+            "--engine",
+            type=click.Choice(["local", "dask"]),
+            default="local",
+            show_default=True,
+            help="Where flows run: in this process, or on the workers of a Dask cluster.",
+        ),
         click.option(
             "--global-timeout",
             metavar="SECONDS",

@@ -34,13 +34,16 @@ class Found:
     """The selected flows, absolute and in order, and the suite that they belong to; `folder` is
     where its state and its run records are kept. `suite_jobs` is what the suite says about how
     many run at once, `one_at_a_time` that it has hooks around each flow, which may not bear two
-    of them. `seconds` is how long flows took when the whole suite last ran."""
+    of them. `seconds` is how long flows took when the whole suite last ran. `discovered` are all
+    flows that the `selection` chose from."""
 
     specs: tuple[Path, ...]
     suite: str
     folder: Path
     partial: bool
     warnings: tuple[str, ...]
+    discovered: tuple[Path, ...]
+    selection: Selection
     suite_jobs: str | None = None
     one_at_a_time: bool = False
     seconds: Mapping[Path, float] = field(default_factory=dict)
@@ -95,6 +98,7 @@ def found_below(paths: Sequence[Path], chosen: Chosen, project: Project) -> Foun
     :raises UsageError: if a path or an option cannot be used.
     """
     from flowproof.suite.discover import SUFFIX, discover
+    from flowproof.suite.jobs import one_at_a_time
     from flowproof.suite.needs import with_needed
     from flowproof.suite.order import ordered
     from flowproof.suite.selection import select, without_line
@@ -121,23 +125,12 @@ def found_below(paths: Sequence[Path], chosen: Chosen, project: Project) -> Foun
         folder,
         selection.partial,
         tuple(warnings),
+        specs,
+        selection,
         suite.jobs if suite else None,
-        _hooked(selected, project),
+        one_at_a_time(selected, project),
         {} if seed is not None else _timed(selected, folder),
     )
-
-
-def _hooked(specs: Sequence[Path], project: Project) -> bool:
-    from flowproof.errors import FlowproofError
-
-    for folder in dict.fromkeys(spec.parent for spec in specs):
-        try:
-            suite = project.suite_of(folder)
-        except FlowproofError:
-            continue
-        if suite is not None and (suite.before_each or suite.after_each):
-            return True
-    return False
 
 
 def _timed(specs: Sequence[Path], folder: Path) -> dict[Path, float]:

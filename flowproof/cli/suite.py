@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from flowproof.cli.options import Output, environment, output_options, put, say
+from flowproof.cli.reporting import (
+    BLOB,
+    KINDS,
+    Reporting,
+    chosen_reports,
+    folder_option,
+    junit_option,
+)
 from flowproof.cli.running_options import Running, running_options
 from flowproof.cli.selecting import Chosen, selection_options
+
+if TYPE_CHECKING:
+    from flowproof.report.junit import Detail
 
 _ONE_AT_A_TIME = (
     "flows run one at a time, since a suite has before_each or after_each; `jobs:` in the suite "
     "or -j says otherwise"
 )
-_KINDS = ("html", "junit", "json")
+_GITHUB = "github"
+_KINDS = (*KINDS, BLOB, _GITHUB)
 
 
 @click.group("suite")
@@ -30,6 +44,11 @@ def command() -> None:
     is_flag=True,
     help="A missing trace is an error and not skipped, and so is a flow that asserts nothing.",
 )
+@click.option(
+    "--record-missing",
+    is_flag=True,
+    help="Record a flow that has no trace, against the real model that the environment names.",
+)
 @click.option("--allow-empty", is_flag=True, help="Be green even if no flow ran.")
 @click.option(
     "--report",
@@ -39,12 +58,14 @@ def command() -> None:
     help=f"Write exactly these reports: {', '.join(_KINDS)}. May be repeated.",
 )
 @click.option("--no-reports", is_flag=True, help="Write no reports.")
+@folder_option
+@junit_option
 @click.option(
-    "--reports-dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("reports"),
-    show_default=True,
-    help="Where reports go.",
+    "--durations",
+    "slowest",
+    metavar="N",
+    type=click.IntRange(0, 10_000),
+    help="Name the N slowest flows in the end. Default: 3 of more than 10, else none.",
 )
 @running_options
 @selection_options
@@ -54,10 +75,13 @@ def run(
     chosen: Chosen,
     running: Running,
     strict: bool,
+    record_missing: bool,
     allow_empty: bool,
     kinds: tuple[str, ...],
     no_reports: bool,
     reports_dir: Path,
+    junit_detail: Detail,
+    slowest: int | None,
     output: Output,
 ) -> int:
     """Replay every *.flow.yaml below PATHS (default: here), several at once.
@@ -67,17 +91,34 @@ def run(
     if no_reports and kinds:
         raise click.UsageError("--no-reports and --report exclude each other")
     reports = {} if no_reports else _reports(kinds, reports_dir)
-    return run_suite(paths, strict, output, chosen=chosen, reports=reports, allow_empty=allow_empty)
+    reporting = Reporting(reports, junit_detail)
+    github = False if no_reports else _tells_github(kinds)
+    return run_suite(
+        paths,
+        strict,
+        output,
+        chosen=chosen,
+        running=running,
+        reporting=reporting,
+        allow_empty=allow_empty,
+        github=github,
+        slowest=slowest,
+        record_missing=record_missing,
+    )
+
+
+def _tells_github(kinds: Sequence[str]) -> bool:
+    """Whether GitHub is told of the run: where it is asked for, and by default where it runs us."""
+    from flowproof.report.ci import on_github
+
+    return _GITHUB in kinds if kinds else on_github(environment())
 
 
 def _reports(kinds: Sequence[str], folder: Path) -> dict[str, Path]:
-    reports: dict[str, Path] = {}
-    for choice in kinds or _KINDS:
-        kind, _, place = choice.partition("=")
-        if kind not in _KINDS:
-            raise click.UsageError(f"--report {kind}: no such kind; there are {', '.join(_KINDS)}")
-        reports[kind] = Path(place) if place else folder
-    return reports
+    if any(choice.startswith(f"{_GITHUB}=") for choice in kinds):
+        raise click.UsageError("--report github goes to the log, and to no folder")
+    reports = chosen_reports(kinds, folder, _KINDS)
+    return {kind: place for kind, place in reports.items() if kind != _GITHUB}
 
 
 def run_suite(
@@ -87,11 +128,16 @@ def run_suite(
     *,
     chosen: Chosen | None = None,
     running: Running | None = None,
-    reports: dict[str, Path] | None = None,
+    reporting: Reporting | None = None,
     allow_empty: bool = False,
+    github: bool | None = None,
+    slowest: int | None = None,
+    record_missing: bool = False,
 ) -> int:
     """Replay the chosen flows below these paths (None: all), as the options for running say
-    (None: by default); `reports` are kinds with their folders, None: all."""
+    (None: by default); `reporting` are the reports to write, None: all; `github` is whether
+    GitHub is told, None: where it runs us. `slowest` flows are named in the end. With
+    `record_missing`, those without a trace are recorded."""
     from flowproof.cli.privacy import protect_keys
     from flowproof.cli.running import Plan, execute
     from flowproof.cli.selecting import found_below
@@ -101,25 +147,38 @@ def run_suite(
     from flowproof.suite.project import JobOptions, Project
 
     protect_keys(environment())
-    asked = running or Running()
+    asked, selecting = running or Running(), chosen or Chosen()
+    reported = reporting or Reporting(chosen_reports((), Path("reports")))
     project = Project(Path.cwd(), JobOptions("replay", strict=strict, timeout=asked.timeout))
-    found = found_below(paths, chosen or Chosen(), project)
-    slots = asked.slots(found.suite_jobs, one_at_a_time=found.one_at_a_time)
+    found = found_below(paths, selecting, project)
+    head = None
+    if BLOB in reported.folders:
+        from flowproof.cli.shard import head_of
+
+        head = head_of(found, paths, selecting, asked, project)
+    slots_of = partial(asked.slots, found.suite_jobs, found.one_at_a_time)
+    slots = slots_of()
     quiet = slots > 1 or len(found.specs) < 2 or not found.one_at_a_time
+    options = PlanOptions(asked.retries, asked.repeat, record_missing)
     wanted = Plan(
         command="suite run",
         suite=found.suite,
-        flows=plan(found.specs, project, PlanOptions(asked.retries, asked.repeat), found.seconds),
+        flows=plan(found.specs, project, options, found.seconds),
         folder=found.folder,
         skip_untraced=True,
+        record_missing=record_missing,
         allow_empty=allow_empty,
         partial=found.partial,
         jobs=slots,
         max_failures=asked.max_failures,
         global_timeout=asked.global_timeout,
         fail_on_flaky=asked.fail_on_flaky,
-        reports=_reports((), Path("reports")) if reports is None else reports,
+        reporting=reported,
+        head=head,
         warnings=found.warnings if quiet else (*found.warnings, _ONE_AT_A_TIME),
+        github=_tells_github(()) if github is None else github,
+        slowest=slowest,
+        engine=asked.opened(slots_of),
     )
     return execute(wanted, output, project, CommandDriver(clock=SystemClock()))
 

@@ -4,40 +4,78 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from flowproof.cli.options import Output, OutputLost, for_a_reader
+from flowproof.cli.options import Output, OutputLost, for_a_reader, say
 
 if TYPE_CHECKING:
+    from flowproof.model.clock import Clock
     from flowproof.model.run_record import FlowRecord
     from flowproof.report.live import Progress
+    from flowproof.suite.plan import PlannedFlow
 
 
-def view_for(flows: int, output: Output, environ: Mapping[str, str]) -> Progress:
+def view_for(
+    planned: Sequence[PlannedFlow], jobs: int, output: Output, environ: Mapping[str, str]
+) -> Progress:
     """A live view where several flows run on a terminal; else a line for each that ended."""
-    if flows > 1 and not output.quiet:
+    if len(planned) > 1 and not output.quiet:
         from flowproof.report.console import is_interactive
         from flowproof.report.live import progress
 
         if is_interactive(sys.stderr, environ):
             return progress(
-                sys.stderr, environ, total=flows, color=output.color, verbose=output.verbose
+                sys.stderr,
+                environ,
+                total=len(planned),
+                jobs=jobs,
+                known=[(_path(one), one.seconds) for one in planned if one.seconds is not None],
+                color=output.color,
+                verbose=output.verbose,
             )
 
     def tell(record: FlowRecord) -> None:
         if output.quiet and record.verdict.green:
             return
+        from flowproof.report.ci import obeys_its_log
         from flowproof.report.console import Style, wants_color
         from flowproof.report.live import PlainLines
 
         color = wants_color(sys.stderr, environ) if output.color is None else output.color
-        lines = PlainLines(sys.stderr, style=Style(color), verbose=output.verbose)
+        lines = PlainLines(
+            sys.stderr,
+            style=Style(color),
+            verbose=output.verbose,
+            defuse=obeys_its_log(environ),
+        )
         with contextlib.suppress(OutputLost), for_a_reader(sys.stderr):
             lines.flow_ended(record)
 
     return Late(tell)
+
+
+def _path(one: PlannedFlow) -> str:
+    """The path of a flow as its record will have it: each of its repetitions has the same."""
+    return one.id.removesuffix(f" [{one.repetition}]") if one.repetition else one.id
+
+
+@contextlib.contextmanager
+def foldable(
+    flows: int, output: Output, environ: Mapping[str, str], clock: Clock
+) -> Iterator[None]:
+    """Lets a reader of GitLab's log fold what is said inside, where that is more than a flow."""
+    from flowproof.report.ci import gitlab_section, gitlab_section_end, on_gitlab
+
+    if flows < 2 or output.quiet or not on_gitlab(environ):
+        yield
+        return
+    say(gitlab_section("flowproof_flows", f"{flows} flows", clock.now()))
+    try:
+        yield
+    finally:
+        say(gitlab_section_end("flowproof_flows", clock.now()))
 
 
 class Late:
@@ -57,7 +95,7 @@ class Late:
     ) -> None:
         pass
 
-    def flow_started(self, name: str) -> None:
+    def flow_started(self, name: str, path: str) -> None:
         """Nothing."""
 
     def flow_ended(self, record: FlowRecord) -> None:

@@ -1,33 +1,35 @@
 """The process between flowproof and an agent: it starts the agent and ends its whole tree.
 
-Counterpart: `guarded.py`, which runs this file by its path with `-I -S`. Every run waits for
-this start-up, so it imports the standard library only, and little of that.
+Counterpart: `guarded.py`, which runs this file with `-I -S`. Every agent waits for this start-up
+and pays for it, so it imports the standard library only, and little of that.
 """
 
-# The protocol, one JSON object a line. Standard input is one end of a socket pair; standard
-# output and error are the agent's own pipes, which the guard lets go of once the agent has them.
+# The protocol, in bytes. Standard input is one end of a socket pair; standard output and error
+# are the agent's own pipes, which the guard lets go of once the agent has them. Fields of the
+# request are separated by NUL, which none can hold; of the answers, a line each, by a blank, and
+# texts in them are written in hexadecimal, names joined by commas.
 #
-#   in   {"argv": […], "cwd": "…", "env": {…}, "grace": seconds}    once
-#   in   end of input                                               stop: end the whole tree
-#   out  {"forked": pid}                                            about to become the agent
-#   out  {"failed": "fork|cwd|exec", "errno": number, "reason": "…"}    last, if it did not
-#   out  {"exited": status}                                         negative for a signal
-#   out  {"ended": true, "survivors": [names], "left": [names]}     last; then the guard exits
+#   in   LENGTH\n grace cwd COUNT word… NAME=value…    once; LENGTH counts what follows it
+#   in   end of input                          stop: end the whole tree
+#   out  forked PID                            about to become the agent
+#   out  failed fork|cwd|exec ERRNO REASON     last, if it did not
+#   out  exited STATUS                         negative for a signal
+#   out  ended SURVIVORS LEFT                  last; then the guard exits
 #
-# `survivors` were still running after the agent had exited by itself; `left` could not be ended.
+# SURVIVORS were still running after the agent had exited by itself; LEFT could not be ended.
 
 from __future__ import annotations
 
-import json
 import os
 import select
-import signal
 import time
 
 TYPE_CHECKING = False  # importing it from `typing` would cost more than all the rest
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Mapping, Sequence
-    from typing import Any
+else:
+    import _signal as signal  # without the names for numbers, which take 5 ms to make
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -118,6 +120,24 @@ def signal_tree(root: int, number: int, *extra: int) -> None:
             pass  # gone, or of another user; the caller looks again
 
 
+class Request:
+    """What is to be started: words, folder and environment as bytes, `grace` in seconds."""
+
+    __slots__ = ("argv", "cwd", "env", "grace")
+
+    def __init__(self, data: bytes) -> None:
+        grace, self.cwd, count, *rest = data.split(b"\0")
+        self.grace = float(grace)
+        self.argv = rest[: int(count)]
+        variables = (one.partition(b"=") for one in rest[int(count) :])
+        self.env = {name: value for name, _, value in variables}
+
+
+def hexed(*texts: str) -> str:
+    """Texts as one field of an answer; none at all is `-`."""
+    return ",".join(text.encode("utf-8", "surrogateescape").hex() for text in texts) or "-"
+
+
 def _prctl(option: int, value: int) -> None:
     import ctypes  # flowproof reads this file too, and has no use for it
 
@@ -127,7 +147,12 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _become_agent(
-    guard: int, control: int, failure: int, argv: list[str], cwd: str, env: Mapping[str, str]
+    guard: int,
+    control: int,
+    failure: int,
+    argv: list[bytes],
+    cwd: bytes,
+    env: Mapping[bytes, bytes],
 ) -> None:
     """Turn this fork of `guard` into the agent, or say through `failure` why not.
 
@@ -144,7 +169,7 @@ def _become_agent(
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         # Said from here, so that an agent that kills its guard at once is known all the same.
-        os.write(control, json.dumps({"forked": os.getpid()}).encode() + b"\n")
+        os.write(control, b"forked %d\n" % os.getpid())
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         stage = "cwd"
         os.chdir(cwd)
@@ -153,8 +178,7 @@ def _become_agent(
         os.execvpe(argv[0], argv, env)
     except BaseException as error:
         code = getattr(error, "errno", None) or 0
-        report = {"failed": stage, "errno": code, "reason": str(error)}
-        os.write(failure, json.dumps(report).encode())
+        os.write(failure, f"failed {stage} {code} {hexed(str(error))}".encode())
     finally:
         os._exit(127)
 
@@ -211,32 +235,34 @@ class Guard:
                 self.stopped = True
             self._received += data
 
-    def report(self, message: Mapping[str, object]) -> None:
+    def report(self, message: str) -> None:
         """Tell flowproof, if it is still there."""
         try:
-            os.write(self._control, json.dumps(message).encode() + b"\n")
+            os.write(self._control, message.encode() + b"\n")
         except OSError:
             self.stopped = True
 
-    def request(self) -> dict[str, Any] | None:
+    def request(self) -> Request | None:
         """Wait for the launch request; None if flowproof has no use for this guard any more."""
-        while not self.stopped and b"\n" not in self._received:
+        while True:
+            length, found, data = self._received.partition(b"\n")
+            if found and len(data) >= int(length):
+                return Request(data[: int(length)])
+            if self.stopped:
+                return None
             self.pause(None)
-        line, found, _ = self._received.partition(b"\n")
-        request: dict[str, Any] | None = json.loads(line) if found else None
-        return request
 
-    def launch(self, argv: list[str], cwd: str, env: Mapping[str, str]) -> bool:
+    def launch(self, request: Request) -> bool:
         """Start the agent; say whether that worked."""
         guard = os.getpid()
         reader, writer = os.pipe()
         try:
             self.agent = os.fork()
         except OSError as error:
-            self.report({"failed": "fork", "errno": error.errno, "reason": str(error)})
+            self.report(f"failed fork {error.errno or 0} {hexed(str(error))}")
             return False
         if not self.agent:
-            _become_agent(guard, self._control, writer, argv, cwd, env)
+            _become_agent(guard, self._control, writer, request.argv, request.cwd, request.env)
         os.close(writer)
         # The agent's pipes must end with the agent's tree, so the guard may not hold them.
         null = os.open(os.devnull, os.O_RDWR)
@@ -247,7 +273,7 @@ class Guard:
         os.close(null)
         if failure:
             os.waitpid(self.agent, 0)
-            self.report(json.loads(failure))
+            self.report(failure.decode())
         return not failure
 
     def reap(self) -> bool:
@@ -262,7 +288,7 @@ class Guard:
                     return False
                 if pid == self.agent and self.status is None:
                     self.status = os.waitstatus_to_exitcode(status)
-                    self.report({"exited": self.status})
+                    self.report(f"exited {self.status}")
         except ChildProcessError:
             return True
 
@@ -289,7 +315,7 @@ class Guard:
     def run(self) -> None:
         """Serve one launch request to its end."""
         request = self.request()
-        if request is None or not self.launch(request["argv"], request["cwd"], request["env"]):
+        if request is None or not self.launch(request):
             return
         while self.status is None and not self.stopped:
             self.pause(None)
@@ -297,10 +323,11 @@ class Guard:
         survivors: list[str] = []
         if self.status is not None and not self.settle(time.monotonic() + SETTLE_SECONDS):
             survivors = names(descendants(os.getpid()))
-        left = self.end(request["grace"])
-        self.report({"ended": True, "survivors": survivors, "left": left})
+        left = self.end(request.grace)
+        self.report(f"ended {hexed(*survivors)} {hexed(*left)}")
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Guard one agent, and end the process."""
     Guard().run()
     os._exit(0)

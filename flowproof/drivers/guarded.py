@@ -8,14 +8,12 @@ agent that kills its own guard, which is reported as an error.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import anyio
 
@@ -28,10 +26,16 @@ _PATIENCE_SECONDS = 10.0
 _EXIT_SECONDS = 2.0
 
 
-def _guard_command() -> list[str]:
-    # UTF-8 mode makes the guard turn text into bytes as `_wire` expects, in any locale.
-    script = str(Path(guard.__file__).resolve())
-    return [sys.executable, "-I", "-S", "-X", "utf8", script]
+# Imported and not run as a script, so that Python uses the compiled module that importing it here
+# has left, and checks that it is up to date. The standard library comes first on the path.
+_START = "import sys; sys.path.append(sys.argv[1]); import guard; guard.main()"
+
+
+def guard_command() -> list[str]:
+    """How a guard is started."""
+    # UTF-8 mode makes texts about failures the same in any locale.
+    folder = str(Path(guard.__file__).resolve().parent)
+    return [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _START, folder]
 
 
 def _guard_environment() -> dict[str, str]:
@@ -39,9 +43,19 @@ def _guard_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
 
 
-def _wire(text: str) -> str:
-    """A text whose UTF-8 bytes are those that this process would pass to the system."""
-    return os.fsencode(text).decode("utf-8", "surrogateescape")
+def request_bytes(launch: Launch, grace: float) -> bytes:
+    """What a guard is asked; texts become the bytes that this process would pass to the system."""
+    fields = [str(grace), launch.cwd, str(len(launch.argv)), *launch.argv]
+    fields += (f"{name}={value}" for name, value in launch.env.items())
+    data = b"\0".join(map(os.fsencode, fields))
+    return b"%d\n%s" % (len(data), data)
+
+
+def _texts(field: str) -> list[str]:
+    """The texts that `guard.hexed` made a field of."""
+    if field == "-":
+        return []
+    return [bytes.fromhex(one).decode("utf-8", "replace") for one in field.split(",")]
 
 
 class GuardedTree:
@@ -75,7 +89,7 @@ class GuardedTree:
             ours.callback(os.close, self.stderr)
             theirs.callback(os.close, stderr)
             self._guard = subprocess.Popen(
-                _guard_command(),
+                guard_command(),
                 stdin=control.fileno(),
                 stdout=stdout,
                 stderr=stderr,
@@ -93,14 +107,8 @@ class GuardedTree:
         if problem := unpassable(launch):
             self._error = problem
             return
-        request = {
-            "argv": [_wire(word) for word in launch.argv],
-            "cwd": _wire(launch.cwd),
-            "env": {_wire(name): _wire(value) for name, value in launch.env.items()},
-            "grace": self._grace,
-        }
         self._launch = launch
-        await self._send(json.dumps(request).encode() + b"\n")
+        await self._send(request_bytes(launch, self._grace))
         while self._status is None and (message := await self._receive()) is not None:
             self._note(message)
 
@@ -125,19 +133,20 @@ class GuardedTree:
             self._guard.kill()
             self._guard.wait()
 
-    def _note(self, message: dict[str, Any]) -> None:
+    def _note(self, message: list[str]) -> None:
         match message:
-            case {"forked": int(pid)}:
-                self._agent = pid
-            case {"exited": int(status)}:
-                self._status = status
-            case {"ended": True, "survivors": survivors, "left": left}:
+            case ["forked", pid]:
+                self._agent = int(pid)
+            case ["exited", status]:
+                self._status = int(status)
+            case ["ended", survivors, left]:
                 self._ended = True
-                still = [f"{name} (could not be ended)" for name in left]
-                self._survivors = tuple(_printable(name) for name in [*survivors, *still])
-            case {"failed": str(stage), "errno": int(number), "reason": str(reason)}:
+                still = [f"{name} (could not be ended)" for name in _texts(left)]
+                self._survivors = tuple(map(_printable, [*_texts(survivors), *still]))
+            case ["failed", stage, number, reason]:
                 assert self._launch is not None  # the guard answers, it never asks
-                self._error = start_error(self._launch, stage, number, reason)
+                told = "".join(_texts(reason))
+                self._error = start_error(self._launch, stage, int(number), told)
 
     def _give_up(self) -> None:
         """The guard is gone or hangs without having ended the tree: do what can still be done."""
@@ -164,8 +173,8 @@ class GuardedTree:
             except OSError:
                 return  # the guard is gone; reading says so
 
-    async def _receive(self) -> dict[str, Any] | None:
-        """The guard's next message; None when it has no more to say."""
+    async def _receive(self) -> list[str] | None:
+        """The words of the guard's next message; None when it has no more to say."""
         while (end := self._received.find(b"\n")) < 0:
             await anyio.wait_readable(self._control)
             try:
@@ -177,10 +186,9 @@ class GuardedTree:
             if not data:
                 return None
             self._received += data
-        line = bytes(self._received[:end])
+        line = self._received[:end].decode()
         del self._received[: end + 1]
-        message: dict[str, Any] = json.loads(line)
-        return message
+        return line.split(" ")
 
 
 def _printable(name: str) -> str:

@@ -10,6 +10,9 @@ from collections.abc import Callable
 from flowproof.errors import CapabilityError
 from flowproof.graph.task import Graph, TaskNode
 
+_NAMED = 8
+"""So many tasks that one waits for are named on a line of text."""
+
 
 def as_text(graph: Graph, title: str = "") -> str:
     """A table for a terminal, one task per line: its layer, its id, what it waits for.
@@ -99,7 +102,9 @@ def as_svg(
 
 
 def _remarks(node: TaskNode) -> str:
-    before = ", ".join(map(_visible, node.needs))
+    before = ", ".join(map(_visible, node.needs[:_NAMED]))
+    if len(node.needs) > _NAMED:
+        before += f" and {len(node.needs) - _NAMED} more"
     remarks = []
     if node.always:
         remarks.append(f"always, after {before}" if before else "always")
@@ -109,7 +114,8 @@ def _remarks(node: TaskNode) -> str:
 
 
 def _limits(node: TaskNode) -> list[str]:
-    return [] if node.timeout is None else [f"at most {node.timeout:g} s"]
+    limits = [] if node.timeout is None else [f"at most {node.timeout:g} s"]
+    return [*limits, _visible(node.note)] if node.note else limits
 
 
 def _visible(text: str) -> str:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import replace
-from typing import TypeVar, assert_never
+from typing import Protocol, TypeVar, assert_never
 
 import anyio
 from anyio.abc import TaskGroup
@@ -30,10 +30,31 @@ from flowproof.graph.task import Graph, GraphError, TaskNode
 from flowproof.model.clock import Clock
 from flowproof.model.task_state import TaskState
 
-__all__ = ["GraphResult", "Observer", "TaskContext", "TaskEnd", "TaskFunction", "run_graph"]
+__all__ = [
+    "Admission",
+    "GraphResult",
+    "Observer",
+    "TaskContext",
+    "TaskEnd",
+    "TaskFunction",
+    "run_graph",
+]
 
 _INTERRUPTED = "the run was interrupted"
 _T = TypeVar("_T")
+
+
+class Admission(Protocol):
+    """Decides which of the tasks that could run begin. It is asked, and never waits itself."""
+
+    def offer(self, node: TaskNode) -> None:
+        """A task could run now."""
+
+    def take(self) -> TaskNode | None:
+        """The next offered task that begins; None while none may."""
+
+    def left(self, node: TaskNode) -> None:
+        """A task that was taken has ended."""
 
 
 async def run_graph(
@@ -42,6 +63,7 @@ async def run_graph(
     *,
     clock: Clock,
     limiter: anyio.CapacityLimiter | None = None,
+    admission: Admission | None = None,
     observer: Observer = silent,
     cleanup_timeout: float = 10.0,
     ends: dict[str, TaskEnd] | None = None,
@@ -52,6 +74,8 @@ async def run_graph(
     stays open until all tasks that need it have ended, then closes within `cleanup_timeout`
     seconds. Closes never overlap; of several that are due, the one opened last goes first.
     `limiter` bounds how many tasks run at once; one that merely stays open does not count.
+    `admission` decides which of those that could begin do; what it keeps waiting is no task of
+    the event loop yet, so that thousands may wait.
 
     What a task raises is in its `TaskEnd`. If the caller is cancelled, or a task raises
     KeyboardInterrupt or SystemExit: running tasks are cancelled, `always` tasks run, everything
@@ -70,7 +94,7 @@ async def run_graph(
                 f" kinds known: {', '.join(functions) or 'none'}"
             )
     result: dict[str, TaskEnd] = {} if ends is None else ends
-    run = _Run(graph, functions, clock, limiter, observer, cleanup_timeout, result)
+    run = _Run(graph, functions, clock, limiter, admission, observer, cleanup_timeout, result)
     async with anyio.create_task_group() as outside:
         # The work is shielded: only this wait feels the caller's cancellation, and turns it
         # into an orderly end of the work, which the group then waits for.
@@ -94,6 +118,7 @@ class _Run:
         functions: Mapping[str, TaskFunction],
         clock: Clock,
         limiter: anyio.CapacityLimiter | None,
+        admission: Admission | None,
         observer: Observer,
         cleanup_timeout: float,
         ends: dict[str, TaskEnd],
@@ -104,6 +129,7 @@ class _Run:
         self._functions = functions
         self._clock = clock
         self._limiter = limiter
+        self._admission = admission
         self._observer = observer
         self._cleanup_timeout = cleanup_timeout
         self._interrupted = False
@@ -156,14 +182,25 @@ class _Run:
         """Start what is ready, and close the one that is due, if none is closing."""
         if self._group is None:
             return
-        for slot in self._ready:
-            slot.phase = Phase.RUNNING
+        ready, self._ready = self._ready, []
+        for slot in ready if self._admission is None else self._admitted(self._admission, ready):
+            slot.begin()
             self._bound(slot, math.inf, "")
             self._group.start_soon(self._host, slot, name=slot.node.id)
-        self._ready.clear()
         due = [slot for slot in self._open if slot.users == 0]
         if due and self._closing is None:
             self._close(max(due, key=lambda slot: slot.opened))
+
+    def _admitted(self, admission: Admission, ready: list[Slot]) -> Iterator[Slot]:
+        """Those that may begin, of these and of those that were offered before."""
+        for slot in ready:
+            admission.offer(slot.node)
+        while (node := admission.take()) is not None:
+            slot = self._slots[node.id]
+            if slot.phase is Phase.WAITING:
+                yield slot
+            else:
+                admission.left(node)  # it has ended without having begun
 
     def _close(self, slot: Slot) -> None:
         # After an interruption the rest of the time is shared out, so that one context manager
@@ -208,6 +245,7 @@ class _Run:
             error = raised
             self._abort(raised)
         self._end((slot, self._verdict(slot, error)))
+        slot.over()
 
     async def _live(self, slot: Slot) -> None:
         node = slot.node
@@ -281,6 +319,8 @@ class _Run:
                 self._open.remove(slot)
             if slot is self._closing:
                 self._closing = None
+            if self._admission is not None and slot.phase is not Phase.WAITING:
+                self._admission.left(slot.node)
             slot.phase = Phase.ENDED
             self._ends[slot.node.id] = end
             if not (slot.opened and slot.users):

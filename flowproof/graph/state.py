@@ -38,19 +38,29 @@ class Phase(Enum):
 @dataclass(slots=True, eq=False)
 class Slot:
     """One task as it stands now. `missing` counts needs that have neither opened nor ended, `users`
-    dependents that have not ended. `limit` says what a passed deadline means."""
+    dependents that have not ended. `limit` says what a passed deadline means. `scope` and `release`
+    are there while it lives: of thousands of tasks, most wait or have ended."""
 
     node: TaskNode
     missing: int
     users: int
     phase: Phase = Phase.WAITING
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    release: anyio.Event = field(default_factory=anyio.Event)
+    scope: anyio.CancelScope = field(init=False)
+    release: anyio.Event = field(init=False)
     value: object = None
     started: float | None = None
     opened: int = 0
     doom: TaskEnd | None = None
     limit: str = ""
+
+    def begin(self) -> None:
+        """It lives from now on."""
+        self.phase = Phase.RUNNING
+        self.scope, self.release = anyio.CancelScope(), anyio.Event()
+
+    def over(self) -> None:
+        """It has ended, and nobody ends it again."""
+        del self.scope, self.release
 
 
 @dataclass(frozen=True, slots=True)

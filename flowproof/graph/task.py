@@ -24,7 +24,7 @@ class TaskNode:
 
     A task whose need ends badly is cancelled. For an `always` task the same edges merely order:
     it runs once all its needs have ended, however they ended. `timeout` is in seconds. `item` is
-    the value that an expanded `for_each` gave to this node.
+    the value that an expanded `for_each` gave to this node, `note` what else a drawing says of it.
     """
 
     id: str
@@ -33,6 +33,7 @@ class TaskNode:
     always: bool = False
     timeout: float | None = None
     item: str | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,8 @@ class FlowRecord:
     `reason` explains every verdict but a plain pass, in one paragraph that may have several
     lines. `exit_code` is what this flow alone would make the process return. `attempts` are the
     tries before this one, which the rest is about. `slot` is the number, from 1, of the one in
-    which the flow ran among those that run at once; 0 if it did not run.
+    which the flow ran among those that run at once; 0 if it did not run. `host` is the
+    machine that ran it, empty where that is the run's.
     """
 
     name: str
@@ -83,6 +84,7 @@ class FlowRecord:
     environment: tuple[str, ...] = ()
     attempts: tuple[AttemptRecord, ...] = ()
     slot: int = 0
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True)

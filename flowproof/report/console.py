@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 from typing import TextIO
 
 from flowproof.errors import ExitCode
@@ -31,6 +32,9 @@ from flowproof.report.words import (
 
 LINE_LIMIT = 500
 BLOCK_LIMIT = 40
+LIST_LIMIT = 20
+FEW = 10
+"""A run of more flows is summed up at more length: its first lines are out of sight."""
 
 
 def wants_color(stream: TextIO, environ: Mapping[str, str]) -> bool:
@@ -90,7 +94,7 @@ def flow_line(flow: FlowRecord, style: Style = PLAIN) -> str:
     """One line for a flow that ended: verdict, name, path, duration, and why it was skipped."""
     words = VERDICTS[flow.verdict]
     mark = style.tone(f"{words.symbol} {flow.verdict.value:<7}", words.tone)
-    tail = style.faint(f"{one_line(flow.path)}  {seconds(flow.duration)}")
+    tail = style.faint(f"{one_line(flow.path)}  {seconds(flow.duration)}{_nth_try(flow)}")
     line = f"{mark}  {style.bold(one_line(flow.name, 200))}  {tail}"
     if flow.verdict is Verdict.SKIPPED and flow.reason:
         line += f"  {one_line(flow.reason)}"
@@ -104,6 +108,8 @@ def flow_detail(flow: FlowRecord, style: Style = PLAIN, *, verbose: bool = False
     green = flow.verdict.green
     if not green or flow.verdict is Verdict.FLAKY:
         lines += _block(flow.reason)
+    if not green or len(flow.attempts) > 1:
+        lines += _tries(flow, style)
     if not green and flow.divergence is not None:
         lines += _divergence(flow.divergence, flow.reason, style)
     found = [f"{style.tone('warning:', 'warn')} {one_line(text)}" for text in flow.warnings]
@@ -117,18 +123,101 @@ def flow_detail(flow: FlowRecord, style: Style = PLAIN, *, verbose: bool = False
     return "\n".join(f"  {line}" for line in lines)
 
 
-def summary(record: RunRecord, reports: Sequence[str] = (), style: Style = PLAIN) -> str:
-    """The end of a run: its result in words, counts that add up, and where the reports are."""
-    end = f"{counts_line(record)} in {seconds(record.duration)}"
+def finished(flow: FlowRecord, style: Style = PLAIN, *, verbose: bool = False) -> str:
+    """The line of a flow that ended, with its details below."""
+    detail = flow_detail(flow, style, verbose=verbose)
+    line = flow_line(flow, style)
+    return f"{line}\n{detail}" if detail else line
+
+
+def summary(
+    record: RunRecord,
+    reports: Sequence[str] = (),
+    style: Style = PLAIN,
+    *,
+    slowest: int | None = None,
+) -> str:
+    """The end of a run: its result in words, counts that add up, and where the reports are.
+
+    Before it come the flows that were flaky, and in a run of more than `FEW` flows those that
+    are not green once more. `slowest` is how many of the slowest are named; None: three in such
+    a run, else none.
+    """
+    many = len(record.flows) > FEW
+    end = f"{counts_line(record)} in {seconds(record.duration)}{_at_a_time(record)}"
     if record.exit_code is not ExitCode.PASSED:
         end += f" (exit {int(record.exit_code)}: {EXIT_MEANS[record.exit_code]})"
-    lines = [style.tone(headline(record) + ".", run_tone(record)), end]
+    lines = _slowest(record, (3 if many else 0) if slowest is None else slowest, style)
+    lines += _flaky(record, style)
+    lines += _not_green(record, style) if many else []
+    lines += [style.tone(headline(record) + ".", run_tone(record)), end]
     if record.partial and record.command == "suite run":
         lines.append("This run covers a selection: it does not vouch for the whole suite.")
     lines += [f"{style.tone('error:', 'bad')} {one_line(text)}" for text in record.errors]
     lines += [f"{style.tone('warning:', 'warn')} {one_line(text)}" for text in record.warnings]
     lines += [f"report: {one_line(path)}" for path in reports]
     return "\n".join(lines)
+
+
+def _at_a_time(record: RunRecord) -> str:
+    """How many flows ran at once on average, where that is more than one."""
+    if record.duration <= 0:
+        return ""
+    average = sum(flow.duration for flow in record.flows) / record.duration
+    return f", {average:.1f} at a time" if average >= 1.15 else ""
+
+
+def _slowest(record: RunRecord, count: int, style: Style) -> list[str]:
+    ran = [flow for flow in record.flows if flow.verdict is not Verdict.SKIPPED]
+    found = nlargest(count, ran, key=lambda flow: flow.duration)
+    lines = [f"  {seconds(flow.duration):>9}  {_named(flow, style)}" for flow in found]
+    return [style.bold("slowest:"), *lines] if lines else []
+
+
+def _flaky(record: RunRecord, style: Style) -> list[str]:
+    found = [flow for flow in record.flows if flow.verdict is Verdict.FLAKY]
+    lines: list[str] = []
+    for flow in found[:LIST_LIMIT]:
+        lines.append(f"  {_marked(flow, style)}")
+        lines += [f"      {line}" for line in _tries(flow, style)]
+        last = len(flow.attempts) + 1
+        lines.append(f"      try {last}: {style.tone('pass', 'good')}, {seconds(flow.duration)}")
+    return [style.bold("flaky:"), *lines, *_more(len(found))] if found else []
+
+
+def _not_green(record: RunRecord, style: Style) -> list[str]:
+    found = [flow for flow in record.flows if not flow.verdict.green]
+    lines = [
+        f"  {_marked(flow, style)}  {one_line(flow.reason, 160)}" for flow in found[:LIST_LIMIT]
+    ]
+    return [style.bold("not green:"), *lines, *_more(len(found))] if found else []
+
+
+def _more(count: int) -> list[str]:
+    return [f"  … and {count - LIST_LIMIT} more"] if count > LIST_LIMIT else []
+
+
+def _named(flow: FlowRecord, style: Style) -> str:
+    return f"{one_line(flow.name, 100)}  {style.faint(one_line(flow.path))}"
+
+
+def _marked(flow: FlowRecord, style: Style) -> str:
+    words = VERDICTS[flow.verdict]
+    return f"{style.tone(words.symbol, words.tone)} {_named(flow, style)}"
+
+
+def _nth_try(flow: FlowRecord) -> str:
+    return f"  try {len(flow.attempts) + 1}" if flow.attempts else ""
+
+
+def _tries(flow: FlowRecord, style: Style) -> list[str]:
+    """The tries before the last: of very many the first ones, which began it."""
+    lines = []
+    for number, one in enumerate(flow.attempts[:LIST_LIMIT], 1):
+        verdict = style.tone(one.verdict.value, VERDICTS[one.verdict].tone)
+        reason = f": {one_line(one.reason, 200)}" if one.reason else ""
+        lines.append(f"try {number}: {verdict}, {seconds(one.duration)}{reason}")
+    return lines + _more(len(flow.attempts))
 
 
 def _assertions(flow: FlowRecord, style: Style) -> list[str]:

@@ -27,4 +27,5 @@ REPORTS: Mapping[str, Report] = {
     "junit": junit.render,
     "json": run_json.render,
 }
-"""Every kind of report that `--report` knows."""
+"""Every kind of report that a record alone makes. `blob` also needs to know which part of a run it
+is; `cli.reporting` knows all kinds."""

@@ -7,13 +7,13 @@ against the same dataclasses; numbers inside tool arguments keep their text both
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from flowproof.errors import RunRecordUnreadable
 from flowproof.model.jsonvalue import (
@@ -28,8 +28,11 @@ from flowproof.model.jsonvalue import (
 from flowproof.model.outcome import Failed, Passed, Uncertifiable, Unjudged
 from flowproof.model.run_record import RunRecord
 
+T = TypeVar("T")
+
 SCHEMA = "flowproof.run/1"
 FILE_NAME = "run.json"
+_NO_FLOWS = '\n  "flows": []'
 MAX_CHARACTERS = 256 * 1024 * 1024
 
 # The outcome of an assertion is one of several classes; in JSON its first key tells which.
@@ -52,13 +55,37 @@ def dump(record: RunRecord) -> str:
 
     It starts with its schema and the counts of all verdicts, which are derived from the flows.
     """
+    return "".join(pieces(record))
+
+
+def pieces(record: RunRecord) -> Iterator[str]:
+    """The text of `dump` flow by flow: of a large run, the whole of it is many times larger than
+    the record."""
     head: JsonObject = {"schema": SCHEMA, "counts": _counts(record)}
-    return write(head | cast("JsonObject", _encode(record)), indent=2) + "\n"
+    rest = cast("JsonObject", _encode(replace(record, flows=())))
+    before, after = write(head | rest, indent=2).split(_NO_FLOWS)
+    if not record.flows:
+        yield f"{before}{_NO_FLOWS}{after}\n"
+        return
+    yield f'{before}\n  "flows": ['
+    for at, flow in enumerate(record.flows):
+        # A line break stands between values only: inside a text it is escaped.
+        text = write(_encode(flow), indent=2).replace("\n", "\n    ")
+        yield f"{',' * (at > 0)}\n    {text}"
+    yield f"\n  ]{after}\n"
 
 
 def dump_part(part: object) -> str:
     """One dataclass that a record is made of, such as a trajectory, written as `dump` does."""
     return write(_encode(part), indent=2) + "\n"
+
+
+def load_part(kind: type[T], value: JsonValue) -> T:
+    """The dataclass of this kind that a JSON value of `dump_part` holds.
+
+    :raises RunRecordUnreadable: if it holds none, naming the place and what belongs there.
+    """
+    return cast("T", _decode(kind, value, "$"))
 
 
 def load(text: str) -> RunRecord:

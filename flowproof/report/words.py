@@ -84,7 +84,9 @@ def _result(record: RunRecord) -> str:
         return _joined(total, (failed, "failed"), (unjudged, "could not be judged"))
     skipped = counts[Verdict.SKIPPED]
     were_skipped = "was skipped" if skipped == 1 else "were skipped"
-    return _joined(total, (total - skipped, "passed"), (skipped, were_skipped))
+    sentence = _joined(total, (total - skipped, "passed"), (skipped, were_skipped))
+    flaky = counts[Verdict.FLAKY]
+    return f"{sentence}; {flaky} only when tried again" if flaky else sentence
 
 
 def _joined(total: int, *parts: tuple[int, str]) -> str:
@@ -131,6 +133,18 @@ def seconds(duration: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02} s"
     return f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def about(duration: float) -> str:
+    """An estimate in seconds, no more exact than it can be: `about 40 s`, `about 3 min`."""
+    if duration < 10:
+        return f"about {max(1, round(duration))} s"
+    if duration < 55:
+        return f"about {5 * round(duration / 5)} s"
+    minutes = max(1, round(duration / 60))
+    if minutes < 60:
+        return f"about {minutes} min"
+    return f"about {minutes // 60} h {minutes % 60:02} min"
 
 
 def outcome_words(outcome: Outcome) -> Words:

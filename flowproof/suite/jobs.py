@@ -1,13 +1,20 @@
-"""How many flows run at once: a number, `auto`, or a part of the machine's cores."""
+"""How many flows run at once: a number, `auto`, or a part of the machine's cores; and whether
+hooks allow for more than one."""
 
 from __future__ import annotations
 
 import math
 import os
 import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from flowproof.errors import UsageError
+from flowproof.errors import FlowproofError, UsageError
 from flowproof.files import shortened
+
+if TYPE_CHECKING:
+    from flowproof.suite.project import Project
 
 
 def parse_jobs(text: str, option: str, cores: int | None = None) -> int:
@@ -30,3 +37,15 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def one_at_a_time(specs: Sequence[Path], project: Project) -> bool:
+    """Whether a suite of these flows has hooks around each, which may not bear two of them."""
+    for folder in dict.fromkeys(spec.parent for spec in specs):
+        try:
+            suite = project.suite_of(folder)
+        except FlowproofError:
+            continue
+        if suite is not None and (suite.before_each or suite.after_each):
+            return True
+    return False

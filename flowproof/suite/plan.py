@@ -17,6 +17,9 @@ from flowproof.suite.needs import needed
 from flowproof.suite.order import waits
 from flowproof.suite.project import Project
 
+_SMALL = 64 * 1024
+"""Bytes; a longer spec is loaded to see what it holds."""
+
 FLOW = "flow"
 BEFORE_ALL = "before_all"
 AFTER_ALL = "after_all"
@@ -50,10 +53,12 @@ class PlannedFlow:
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """What the command line says of all flows. `retries` is None where each suite decides."""
+    """What the command line says of all flows. `retries` is None where each suite decides. With
+    `record_missing`, one run of a flow may write the trace that its next one reads."""
 
     retries: int | None = None
     repeat: int = 1
+    record_missing: bool = False
 
 
 def plan(
@@ -73,7 +78,7 @@ def plan(
             spec=spec,
             needs=_ids(needs, project, options.repeat),
             after=_ids([first[spec]] if spec in first else [], project, options.repeat),
-            locks=_locks(spec, project),
+            locks=_locks(spec, project) | _traces(spec, options),
             retries=_retries(spec, project, options),
             seconds=(seconds or {}).get(spec),
             suite=_commanding(spec, project),
@@ -132,10 +137,27 @@ def commands(suite: SuiteSpec) -> tuple[str | None, ...]:
 def _locks(spec: Path, project: Project) -> frozenset[str]:
     """What a flow has to itself: fixed ports, and what its suite says."""
     try:
-        ports, resources = fixed_ports(project.job(spec)), project.settings(spec).resources
+        resources = project.settings(spec).resources
+        ports = fixed_ports(project.job(spec)) if _may_fix_ports(spec) else ()
     except FlowproofError:
         return frozenset()
     return frozenset([*map("port {}".format, ports), *map("resource {}".format, resources)])
+
+
+def _traces(spec: Path, options: PlanOptions) -> frozenset[str]:
+    """The trace of a flow, where one of its runs may write it."""
+    return frozenset([f"trace {spec}"] if options.record_missing and options.repeat > 1 else [])
+
+
+def _may_fix_ports(spec: Path) -> bool:
+    """Whether a spec may name a port. To load all specs of a large suite would keep its first flow
+    waiting for seconds, and a key of YAML stands there as it is, unless it is escaped."""
+    try:
+        with spec.open("rb") as file:
+            text = file.read(_SMALL)
+    except OSError:
+        return True  # loading says what is wrong with it
+    return len(text) == _SMALL or b"port" in text or b"\\" in text
 
 
 def fixed_ports(job: FlowJob) -> tuple[int, ...]:

@@ -38,6 +38,7 @@ class Project:
     options: JobOptions
     # Mutable: what the `env_from` of suites printed in this run, by the suite's folder.
     minted: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    _nearest: dict[Path, Path | None] = field(default_factory=dict)
     _suites: dict[Path, SuiteSpec] = field(default_factory=dict)
     _settings: dict[str, dict[Path, FlowSettings]] = field(default_factory=dict)
 
@@ -48,7 +49,10 @@ class Project:
         :raises CapabilityError: if it declares what this version cannot run.
         :raises UsageError: if it needs a newer flowproof, or is no regular file.
         """
-        return self._suite_at(nearest_suite(folder))
+        # Asked several times for each flow, and a folder may hold thousands.
+        if folder not in self._nearest:
+            self._nearest[folder] = nearest_suite(folder)
+        return self._suite_at(self._nearest[folder])
 
     def _suite_at(self, path: Path | None) -> SuiteSpec | None:
         if path is None:

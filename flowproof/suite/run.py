@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -15,15 +16,17 @@ import anyio
 
 from flowproof.errors import FlowproofError
 from flowproof.flow.job import World
-from flowproof.flow.run import reason_to_skip, run_flow
+from flowproof.flow.run import reason_to_skip
 from flowproof.graph.scheduler import TaskContext, TaskEnd, run_graph
 from flowproof.model.clock import utc_text
-from flowproof.suite.gate import Gate
+from flowproof.suite.engines.local import LocalEngine
+from flowproof.suite.gate import Claim, Gate
 from flowproof.suite.plan import AFTER_ALL, BEFORE_ALL, FLOW, PlannedFlow, graph_of
 from flowproof.suite.project import Project
 
 if TYPE_CHECKING:
     from flowproof.model.run_record import FlowRecord, RunRecord
+    from flowproof.suite.engines.interface import Engine, OpenEngine
     from flowproof.suite.hooks import SuiteCommands
 
 _CLEANUP = 30.0
@@ -33,8 +36,8 @@ _CLEANUP = 30.0
 class Progress(Protocol):
     """Told about flows as they start and end."""
 
-    def flow_started(self, name: str) -> None:
-        """A flow begins."""
+    def flow_started(self, name: str, path: str) -> None:
+        """A flow begins, or is tried again; its record will have this name and path."""
 
     def flow_ended(self, record: FlowRecord) -> None:
         """A flow has its verdict."""
@@ -44,7 +47,8 @@ class Progress(Protocol):
 class RunOptions:
     """How a run treats its flows as a whole. `chance` (three random bytes) makes its id unique.
 
-    With `skip_untraced`, a flow without a trace is skipped and not an error; `allow_empty` lets
+    With `record_missing`, a flow without a trace is recorded; else with `skip_untraced` it is
+    skipped and not an error. `allow_empty` lets
     a run in which nothing ran be green; `partial` says that the flows are a selection;
     `warnings` are about the run as a whole. `jobs` flows run at once. After `max_failures` of
     them failed no other begins, and after `global_timeout` seconds all end. With
@@ -55,6 +59,7 @@ class RunOptions:
     suite: str
     chance: bytes
     skip_untraced: bool = False
+    record_missing: bool = False
     allow_empty: bool = False
     partial: bool = False
     warnings: tuple[str, ...] = ()
@@ -96,28 +101,35 @@ async def run_flows(
     options: RunOptions,
     progress: Progress,
     interrupt: Interrupt,
+    engine: OpenEngine | None = None,
 ) -> RunRecord:
-    """Run these flows. A flow whose spec cannot be read is an `error`, and the others still run.
-    After an interrupt, or the end of the time for all, what was running is an `error`, the rest
-    `skipped`. The record has the flows in the order of the plan.
+    """Run these flows, on the `engine` (None: in this process). A flow whose spec cannot be read
+    is an `error`, and the others still run. After an interrupt, or the end of the time for all,
+    what was running is an `error`, the rest `skipped`. The record has the flows in the order of
+    the plan.
 
     :raises GraphError: if flows wait for each other.
+    :raises FlowproofError: if the engine cannot be opened.
     """
     started, begun = world.clock.now(), world.clock.monotonic()
-    run = _Run(planned, project, world, options, progress)
+    here = LocalEngine(options.jobs, world)
+    run = _Run(planned, project, world, options, progress, here)
     ends: dict[str, TaskEnd] = {}
     seconds = options.global_timeout
     with anyio.CancelScope() as scope:
         interrupt.watch(scope)
         if seconds is not None:
             scope.deadline = anyio.current_time() + seconds
-        await run_graph(
-            graph_of(planned),
-            {FLOW: run.flow, BEFORE_ALL: run.before_all, AFTER_ALL: run.after_all},
-            clock=world.clock,
-            ends=ends,
-            cleanup_timeout=_CLEANUP,
-        )
+        async with engine(planned, project, world) if engine else nullcontext(here) as opened:
+            run = _Run(planned, project, world, options, progress, opened)
+            await run_graph(
+                graph_of(planned),
+                {FLOW: run.flow, BEFORE_ALL: run.before_all, AFTER_ALL: run.after_all},
+                clock=world.clock,
+                admission=run.gate,
+                ends=ends,
+                cleanup_timeout=_CLEANUP,
+            )
     # Here and not above: records are loaded after the first agent was launched.
     from flowproof.suite.records import Cut, RunFacts, cut_off, kept_from_running, run_record
 
@@ -126,8 +138,9 @@ async def run_flows(
     for one in planned:
         record = run.records.get(one.id)
         if record is None:
-            if (error := ends[one.id].error) is not None:
-                raise error
+            end = ends.get(one.id)  # none if the engine was still being opened
+            if end is not None and end.error is not None:
+                raise end.error
             if failed := one.suite is not None and run.failed.get(one.suite):
                 record = kept_from_running(one.spec, project, failed)
             else:
@@ -154,6 +167,11 @@ async def run_flows(
     )
 
 
+def _urgency(one: PlannedFlow) -> float:
+    """The smaller the sooner: the longest first, and before them what nobody has timed."""
+    return float("-inf") if one.seconds is None else -one.seconds
+
+
 class _Run:
     """The state of one run. `records` are of the flows that ended, `running` has the ids of those
     that began and have not. `failed` says by their folders why flows of suites cannot run,
@@ -166,14 +184,22 @@ class _Run:
         world: World,
         options: RunOptions,
         progress: Progress,
+        engine: Engine,
     ) -> None:
-        self._planned = {one.id: (at, one) for at, one in enumerate(planned)}
+        self._engine = engine
+        self._planned = {one.id: one for one in planned}
         self._project = project
         self._world = world
         self._options = options
         self._progress = progress
-        self._gate = Gate(options.jobs)
-        self._timed = any(one.seconds is not None for one in planned)
+        timed = any(one.seconds is not None for one in planned)
+        self.gate = Gate(
+            engine.slots,
+            {
+                one.id: Claim((_urgency(one) if timed else 0.0, at), one.locks)
+                for at, one in enumerate(planned)
+            },
+        )
         # Mutable: what has happened so far.
         self.records: dict[str, FlowRecord] = {}
         self.running: set[str] = set()
@@ -219,29 +245,22 @@ class _Run:
 
     async def flow(self, context: TaskContext) -> FlowRecord:
         """One flow, from its needs to its verdict."""
-        at, one = self._planned[context.node.id]
+        one = self._planned[context.node.id]
         unmet = next((need for need in one.needs if not self._passed(need)), None)
         if unmet is not None:
             return self._ended(one, self._not_run(one, f"{unmet}, which it needs, did not pass"))
-        async with self._gate.admit((self._urgency(one), at), one.locks) as slot:
-            if self.stopped:
-                failed = f"{self._failures} flow{'s' * (self._failures != 1)} had failed"
-                return self._ended(one, self._not_run(one, f"it did not begin, since {failed}"))
-            self.running.add(one.id)
-            record = await self._tried(one)
-            return self._ended(one, replace(record, slot=slot))
+        if self.stopped:
+            failed = f"{self._failures} flow{'s' * (self._failures != 1)} had failed"
+            return self._ended(one, self._not_run(one, f"it did not begin, since {failed}"))
+        self.running.add(one.id)
+        record = await self._tried(one)
+        return self._ended(one, replace(record, slot=self.gate.slot(one.id)))
 
     def _passed(self, id: str) -> bool:
         from flowproof.model.outcome import Verdict
 
         record = self.records.get(id)
         return record is None or (record.verdict.green and record.verdict is not Verdict.SKIPPED)
-
-    def _urgency(self, one: PlannedFlow) -> float:
-        """The smaller the sooner: the longest first, and before them what nobody has timed."""
-        if not self._timed:
-            return 0.0
-        return float("-inf") if one.seconds is None else -one.seconds
 
     def _not_run(self, one: PlannedFlow, reason: str) -> FlowRecord:
         from flowproof.suite.records import not_run
@@ -259,8 +278,8 @@ class _Run:
     async def _tried(self, one: PlannedFlow) -> FlowRecord:
         """The flow, tried again after what may end otherwise next time; each try begins anew."""
         record = await self._once(one)
-        if not one.retries:
-            return record
+        if not one.retries or (record.phase == "record" and self._options.record_missing):
+            return record  # a real model answers: to ask it again is for a person to decide
         from flowproof.suite.attempts import again, with_attempts
 
         earlier: list[FlowRecord] = []
@@ -276,19 +295,18 @@ class _Run:
             from flowproof.suite.records import unreadable
 
             return unreadable(one.spec, self._project, error)
-        self._progress.flow_started(one.named(job.spec.name))
+        self._progress.flow_started(one.named(job.spec.name), job.shown_path)
         commands = None if one.suite is None else self._commands[one.suite]
         untraced = job.phase == "replay" and not job.trace_path.exists()
-        if (
-            self._options.skip_untraced
-            and untraced
-            and not reason_to_skip(job.spec, self._world.environ)
-        ):
-            from flowproof.suite.records import untraced as without_trace
+        if untraced and not reason_to_skip(job.spec, self._world.environ):
+            if self._options.record_missing:
+                job = replace(job, phase="record")
+            elif self._options.skip_untraced:
+                from flowproof.suite.records import untraced as without_trace
 
-            return without_trace(job, self._project)
+                return without_trace(job, self._project)
         if commands is None:
-            return await run_flow(job, self._world)
+            return await self._engine.run(job)
         from flowproof.suite.each import surrounded
 
-        return await surrounded(commands, job, self._project, lambda: run_flow(job, self._world))
+        return await surrounded(commands, job, self._project, lambda: self._engine.run(job))

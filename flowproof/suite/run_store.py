@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
-from flowproof.errors import ExitCode, UsageError
-from flowproof.files import write_atomic
+from flowproof.errors import ExitCode, RunRecordUnreadable, UsageError
+from flowproof.files import shortened, write_atomic
 from flowproof.model.outcome import Verdict
 from flowproof.model.run_record import RunRecord
-from flowproof.report.run_json import dump
+from flowproof.report.run_json import MAX_CHARACTERS, load, pieces
 from flowproof.suite.durations import FILE as DURATIONS
 from flowproof.suite.durations import write_durations
 from flowproof.suite.last_failed import note_failed
@@ -55,6 +56,45 @@ def remember(record: RunRecord, folder: Path, here: Path) -> None:
         raise UsageError(f"cannot keep the state of the suite in {folder}: {reason}") from error
 
 
+def find_kept(folder: Path, id: str | None = None) -> Path:
+    """The file of the run with this id among those that are kept in a suite's folder, or without
+    an id of the newest.
+
+    :raises UsageError: if there is none.
+    """
+    runs = folder / ".flowproof" / "runs"
+    kept = [path for path in runs.glob("*") if _ID.fullmatch(path.name)]
+    # Ids tell seconds; of two runs in one second the file system knows the later.
+    kept.sort(key=lambda path: (path.name.partition("-")[0], path.stat().st_mtime_ns), reverse=True)
+    names = [path.name for path in kept]
+    if not names:
+        raise UsageError(f"no run is kept in {shortened(str(folder))}; run the suite once")
+    if id is not None and id not in names:
+        raise UsageError(
+            f"{shortened(id)}: no such file, and no run of this id is kept; there are "
+            + ", ".join(names[:KEPT])
+        )
+    return runs / (id or names[0]) / "report.json"
+
+
+def read_kept(path: Path) -> RunRecord:
+    """The run record in a file.
+
+    :raises UsageError: if it cannot be read, or is none.
+    """
+    shown = shortened(str(path))
+    try:
+        if path.stat().st_size > MAX_CHARACTERS:
+            raise UsageError(f"{shown}: larger than {MAX_CHARACTERS >> 20} MiB")
+        return load(path.read_bytes().decode("utf-8"))
+    except OSError as error:
+        raise UsageError(f"{shown}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{shown}: not UTF-8 at byte {error.start}") from error
+    except RunRecordUnreadable as error:
+        raise UsageError(f"{shown}: {error}") from error
+
+
 def _keep(record: RunRecord, state: Path) -> Path:
     run = state / "runs" / record.id
     run.mkdir(parents=True)
@@ -63,9 +103,11 @@ def _keep(record: RunRecord, state: Path) -> Path:
         write_atomic(ignore, b"*\n")
     path = run / "report.json"
     try:
-        write_atomic(path, dump(record).encode())
+        write_atomic(path, (piece.encode() for piece in pieces(record)))
     except OSError:
-        run.rmdir()
+        # Another run, that ended meanwhile, may have taken the folder for an old one's.
+        with suppress(OSError):
+            run.rmdir()
         raise
     # Its own is kept even if ten others bear later times: a clock was wrong, or this run was long.
     others = (child.name for child in run.parent.iterdir() if child.name != record.id)

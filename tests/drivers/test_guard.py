@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import psutil
 import pytest
 
 from flowproof.drivers import guard
-from flowproof.drivers.guarded import GuardedTree
+from flowproof.drivers.guarded import GuardedTree, guard_command, request_bytes
+from flowproof.drivers.interface import Launch
 
 from .conftest import linux_only
 from .processes import Kit, eventually
@@ -66,41 +65,52 @@ async def test_secrets_of_flowproof_are_not_in_the_guard(
     kit.env["AGENT_VALUE"] = "from-the-launch"
     script = "tr '\\0' ' ' < /proc/$PPID/environ; tr '\\0' ' ' < /proc/$PPID/cmdline"
     result = await kit.run(kit.shell(script))
-    assert "guard.py" in result.stdout.text
+    assert "import guard" in result.stdout.text
     assert "sk-real-secret" not in result.stdout.text
     assert "from-the-launch" not in result.stdout.text
     assert kit.mark not in result.stdout.text
 
 
-def speak(request: object) -> list[dict[str, object]]:
+def speak(launch: Launch | None) -> list[str]:
     """One whole conversation with a guard: a request, end of input, all its answers."""
     ours, theirs = socket.socketpair()
     with ours, theirs, Path(os.devnull).open("w") as null:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", guard.__file__], stdin=theirs.fileno(), stdout=null, env={}
-        )
+        process = subprocess.Popen(guard_command(), stdin=theirs.fileno(), stdout=null, env={})
         theirs.close()
-        if request is not None:
-            ours.sendall(json.dumps(request).encode() + b"\n")
+        if launch is not None:
+            ours.sendall(request_bytes(launch, 1))
         ours.shutdown(socket.SHUT_WR)
         with ours.makefile() as lines:
-            answers = [json.loads(line) for line in lines]
+            answers = lines.read().splitlines()
         assert process.wait() == 0
     return answers
 
 
 def test_the_protocol_when_input_ends_first() -> None:
-    request = {"argv": ["/bin/sleep", "300"], "cwd": "/", "env": {}, "grace": 1}
-    forked, exited, ended = speak(request)
-    assert list(forked) == ["forked"]
-    assert exited == {"exited": -15}
-    assert ended == {"ended": True, "survivors": [], "left": []}
+    launch = Launch(("/bin/sleep", "300"), "/", {}, 1)
+    forked, exited, ended = speak(launch)
+    assert forked.startswith("forked ")
+    assert exited == "exited -15"
+    assert ended == "ended - -"
 
 
 def test_the_protocol_when_the_start_fails() -> None:
-    forked, failed = speak({"argv": ["/no/such"], "cwd": "/", "env": {}, "grace": 1})
-    assert list(forked) == ["forked"]
-    assert (failed["failed"], failed["errno"]) == ("exec", 2)
+    forked, failed = speak(Launch(("/no/such",), "/", {}, 1))
+    assert forked.startswith("forked ")
+    assert failed.startswith("failed exec 2 ")
+
+
+@pytest.mark.parametrize(
+    "words", [("a", "", "b c"), ("line\nline", "=", "é\udcff")], ids=["blanks", "odd bytes"]
+)
+def test_a_request_arrives_as_it_was_sent(words: tuple[str, ...]) -> None:
+    env = {"EMPTY": "", "SIGN": "a=b\n", "BYTES": "\udcfe"}
+    _, data = request_bytes(Launch(words, "/tmp/é", env, 1), 0.5).split(b"\n", 1)
+    request = guard.Request(data)
+    assert [os.fsdecode(word) for word in request.argv] == list(words)
+    assert os.fsdecode(request.cwd) == "/tmp/é"
+    assert {os.fsdecode(k): os.fsdecode(v) for k, v in request.env.items()} == env
+    assert request.grace == 0.5
 
 
 def test_the_protocol_without_a_request() -> None:
@@ -138,10 +148,12 @@ def test_a_guard_that_does_not_listen_is_killed(kit: Kit) -> None:
 
 def test_the_guard_imports_little() -> None:
     """Its start-up is on the path of every run; these modules would double it."""
-    command = [sys.executable, "-I", "-S", "-X", "importtime", guard.__file__]
+    command = guard_command()
+    command[1:1] = ["-X", "importtime"]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
     )
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert {"json", "ctypes"} <= loaded
-    assert {"typing", "asyncio", "subprocess", "pathlib", "dataclasses"}.isdisjoint(loaded)
+    assert {"guard", "ctypes"} <= loaded
+    heavy = {"typing", "asyncio", "subprocess", "pathlib", "dataclasses", "json", "re", "enum"}
+    assert heavy.isdisjoint(loaded)

@@ -116,7 +116,7 @@ def test_a_replay_is_interrupted_in_order(
 ) -> None:
     project.add(traced, "a.flow.yaml")
     project.add(traced, "b.flow.yaml")
-    with running(project, "suite", "run", "--json", plan=BUSY) as process:
+    with running(project, "suite", "run", "-j", "1", "--json", plan=BUSY) as process:
         interrupt(process, number)
         record = record_of(process, 10)
         assert process.returncode == 130

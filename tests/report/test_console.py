@@ -10,6 +10,7 @@ import pytest
 
 from flowproof.errors import ExitCode
 from flowproof.model.outcome import Verdict
+from flowproof.model.run_record import AttemptRecord, FlowRecord
 from flowproof.report.console import (
     Style,
     flow_detail,
@@ -18,7 +19,7 @@ from flowproof.report.console import (
     summary,
     wants_color,
 )
-from flowproof.report.words import seconds
+from flowproof.report.words import about, seconds
 from tests.report.fixtures import agent_exit, diverged, flow_record, run_of, sample_run
 from tests.report.hostile import hostile_run
 
@@ -133,6 +134,81 @@ def test_the_summary_says_what_weakens_it() -> None:
     assert "warning: two suites overlap" in text
 
 
+def tried(*reasons: str, verdict: Verdict = Verdict.FLAKY) -> FlowRecord:
+    """A flow that was tried again after it failed for these reasons."""
+    attempts = [AttemptRecord(Verdict.FAIL, ExitCode.FLOW_FAILED, 0.4, one) for one in reasons]
+    return replace(diverged(), verdict=verdict, reason=reasons[0], attempts=tuple(attempts))
+
+
+def test_flaky_flows_are_listed_with_all_their_tries() -> None:
+    flow = replace(tried("no reply", "a\nb"), duration=0.25)
+    record = run_of(flow_record(), flow)
+    assert summary(record).splitlines() == [
+        "flaky:",
+        "  ≈ Refund asks for approval  refunds/approval.flow.yaml",
+        "      try 1: fail, 400 ms: no reply",
+        "      try 2: fail, 400 ms: a ⏎ b",
+        "      try 3: pass, 250 ms",
+        "Both flows passed; 1 only when tried again.",
+        *summary(record).splitlines()[-1:],
+    ]
+    assert flow_line(flow).endswith("250 ms  try 3")
+
+
+def test_a_flow_that_failed_each_time_says_so() -> None:
+    detail = flow_detail(tried("no reply", "no reply", verdict=Verdict.FAIL))
+    assert "  try 2: fail, 400 ms: no reply" in detail.splitlines()
+
+
+def test_very_many_tries_and_flaky_flows_are_counted() -> None:
+    text = summary(run_of(*[tried(*["no"] * 100)] * 100))
+    assert text.count("… and 80 more") == 21
+    assert len(text.splitlines()) < 600
+
+
+@pytest.mark.parametrize(
+    ("flows", "slowest", "named"),
+    [
+        pytest.param(10, None, 0, id="few flows"),
+        pytest.param(11, None, 3, id="many flows"),
+        pytest.param(11, 0, 0, id="none wanted"),
+        pytest.param(2, 5, 2, id="more than there are"),
+        pytest.param(30, 12, 12, id="as many as wanted"),
+    ],
+)
+def test_the_slowest_flows(flows: int, slowest: int | None, named: int) -> None:
+    timed = [replace(flow_record(f"flow {n}"), duration=float(n)) for n in range(1, flows + 1)]
+    lines = summary(run_of(*timed), slowest=slowest).splitlines()
+    found = [line for line in lines if line.startswith("  ")]
+    assert len(found) == named
+    assert ("slowest:" in lines) is (named > 0)
+    if found:
+        assert f"flow {flows}" in found[0]
+
+
+def test_what_did_not_run_is_not_slow() -> None:
+    skipped = replace(flow_record(), verdict=Verdict.SKIPPED)
+    assert "slowest" not in summary(run_of(skipped), slowest=3)
+
+
+def test_after_many_flows_those_that_are_not_green_are_named_once_more() -> None:
+    assert "not green:" not in summary(run_of(diverged()))
+    text = summary(run_of(*[flow_record()] * 10, *[diverged()] * 25))
+    assert text.count("✗ Refund asks for approval  refunds/approval.flow.yaml  the text") == 20
+    assert "  … and 5 more" in text
+
+
+def test_how_many_ran_at_a_time_is_said_where_it_was_more_than_one() -> None:
+    flows = [replace(flow_record(), duration=3.0)] * 8
+    assert "in 10.0 s, 2.4 at a time" in summary(replace(run_of(*flows), duration=10.0))
+    assert "at a time" not in summary(replace(run_of(*flows), duration=24.1))
+
+
+def test_errors_beside_the_flows_are_in_the_summary() -> None:
+    record = replace(run_of(flow_record()), errors=("after_all failed\x1b[2J",))
+    assert "error: after_all failed␛[2J" in summary(record).splitlines()
+
+
 @pytest.mark.parametrize(
     ("status", "timed_out", "words"),
     [
@@ -161,3 +237,18 @@ def test_how_the_agent_ended(status: int | None, timed_out: bool, words: str) ->
 )
 def test_durations(duration: float, text: str) -> None:
     assert seconds(duration) == text
+
+
+@pytest.mark.parametrize(
+    ("duration", "text"),
+    [
+        pytest.param(0.2, "about 1 s", id="almost-nothing"),
+        pytest.param(8.4, "about 8 s", id="seconds"),
+        pytest.param(33.0, "about 35 s", id="half-a-minute"),
+        pytest.param(57.0, "about 1 min", id="almost-a-minute"),
+        pytest.param(200.0, "about 3 min", id="minutes"),
+        pytest.param(4800.0, "about 1 h 20 min", id="hours"),
+    ],
+)
+def test_estimates_are_no_more_exact_than_they_can_be(duration: float, text: str) -> None:
+    assert about(duration) == text

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from flowproof.report.console import summary
+from flowproof.report.console import finished, summary
 from flowproof.report.interface import REPORTS
-from flowproof.report.live import finished
 from tests.report.fixtures import sample_run
 
 GOLDEN = Path(__file__).parent / "golden"

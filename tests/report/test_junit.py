@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from flowproof.model.outcome import Verdict
 from flowproof.model.run_record import FlowRecord, RunRecord
-from flowproof.report.junit import BODY_LIMIT, NAME_LIMIT, case_names, failure_kind, render
+from flowproof.report.junit import BODY_LIMIT, render
+from flowproof.report.junit_case import failure_kind
+from flowproof.report.junit_names import NAME_LIMIT, case_names
 from tests.report.fixtures import agent_exit, diverged, flow_record, run_of, sample_run
 from tests.report.hostile import hostile_run
 
@@ -130,6 +132,7 @@ def test_properties() -> None:
         "flowproof.verdict": "pass",
         "flowproof.exit-code": "0",
         "flowproof.containment": "not contained",
+        "flowproof.attempt": "1",
         "control.id": "ac.bookings.create",
         "spec.sha256": "5f" * 32,
         "trace.sha256": "a1" * 32,

@@ -1,36 +1,24 @@
-"""Progress while flows run, on a terminal and elsewhere."""
+"""Progress while flows run: which kind suits a stream, and the lines of those that ended."""
 
 from __future__ import annotations
 
 import io
 import subprocess
 import sys
-from datetime import UTC, datetime
+from dataclasses import replace
 
-from flowproof.report.console import Style
-from flowproof.report.live import LiveView, PlainLines, Progress, progress
+import pytest
+
+from flowproof.report.live import PlainLines, Progress, progress
+from flowproof.report.live_view import LiveView
 from tests.report.fixtures import diverged, flow_record
-from tests.report.hostile import hostile_run
 from tests.report.test_console import Terminal
-
-
-class StoppedClock:
-    """A clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.seconds = 100.0
-
-    def now(self) -> datetime:
-        return datetime(2026, 11, 30, 9, tzinfo=UTC)
-
-    def monotonic(self) -> float:
-        return self.seconds
 
 
 def tell(view: Progress) -> None:
     with view as told:
-        told.flow_started("Refund asks for approval")
-        told.flow_started(flow_record().name)
+        for record in (diverged(), flow_record()):
+            told.flow_started(record.name, record.path)
         told.flow_ended(flow_record())
         told.flow_ended(diverged())
 
@@ -44,32 +32,17 @@ def test_plain_lines_move_no_cursor() -> None:
     assert "\x1b" not in stream.getvalue()
 
 
-def test_the_live_view_shows_running_flows_and_keeps_finished_ones() -> None:
-    stream, clock = Terminal(), StoppedClock()
-    view = LiveView(stream, total=3, clock=clock)
-    with view:
-        view.flow_started("Refund\x1b[2J asks")
-        clock.seconds += 7.5
-        view.refresh()
-        view.flow_ended(flow_record())
-        view.flow_ended(diverged())
-        view.refresh()
-    written = stream.getvalue()
-    assert "Refund␛[2J asks  7.50 s" in written
-    assert "0 of 3 done, 1 running" in written
-    assert "2 of 3 done, 1 running, 1 not green" in written
-    assert "✓ pass" in written
-    assert "- the customer asked politely." in written
-    # The cursor that was hidden is back.
-    assert written.rfind("\x1b[?25h") > written.rfind("\x1b[?25l")
+def test_what_ended_is_written_in_one_piece() -> None:
+    pieces: list[str] = []
 
+    class Pieces(io.StringIO):
+        def write(self, text: str) -> int:
+            pieces.append(text)
+            return len(text)
 
-def test_hostile_text_does_not_drive_the_live_view() -> None:
-    stream = Terminal()
-    with LiveView(stream, total=1, style=Style(color=True), clock=StoppedClock()) as view:
-        view.flow_ended(hostile_run().flows[0])
-    assert "\x1b[2J" not in stream.getvalue()
-    assert "\x1b]" not in stream.getvalue()
+    tell(PlainLines(Pieces()))
+    assert len(pieces) == 2
+    assert all(piece.endswith("\n") for piece in pieces)
 
 
 def test_the_stream_decides() -> None:
@@ -84,10 +57,31 @@ def test_colour_can_be_decided_by_the_caller() -> None:
     assert "\x1b[32m✓ pass" in stream.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("environ", "obeyed"),
+    [
+        pytest.param({"GITHUB_ACTIONS": "true", "CI": "true"}, False, id="github"),
+        pytest.param({"TF_BUILD": "True"}, False, id="azure"),
+        pytest.param({"TEAMCITY_VERSION": "2026.1"}, False, id="teamcity"),
+        pytest.param({}, True, id="a log that nobody obeys"),
+    ],
+)
+def test_an_agent_gives_no_commands_to_a_service(environ: dict[str, str], obeyed: bool) -> None:
+    stream = io.StringIO()
+    reason = "said\n::add-mask::a\nand ##[add-mask]b ##vso[task.x]c ##teamcity[d]"
+    progress(stream, environ, total=1).flow_ended(replace(diverged(), reason=reason))
+    lines = stream.getvalue().splitlines()
+    assert any(line.lstrip().startswith("::") for line in lines) is obeyed
+    assert ("##[" in stream.getvalue()) is obeyed
+    assert ("##vso[" in stream.getvalue()) is obeyed
+    assert ("##teamcity[" in stream.getvalue()) is obeyed
+    assert "add-mask" in stream.getvalue()
+
+
 def test_plain_lines_do_not_import_rich() -> None:
     code = (
         "import sys; from flowproof.report.live import progress; "
-        "progress(sys.stderr, {'CI': '1'}, total=1).flow_started('x'); "
-        "sys.exit('rich' in sys.modules)"
+        "progress(sys.stderr, {'CI': '1'}, total=1).flow_started('x', 'y'); "
+        "sys.exit('rich' in sys.modules or 'flowproof.report.live_view' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

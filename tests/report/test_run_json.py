@@ -58,7 +58,7 @@ def some(items: st.SearchStrategy[T]) -> st.SearchStrategy[tuple[T, ...]]:
     return st.lists(items, max_size=2).map(tuple)
 
 
-CALLS = st.builds(ToolCall, st.none() | TEXT, TEXT, TEXT, JSON, st.booleans())
+CALLS = st.builds(ToolCall, st.none() | TEXT, TEXT, TEXT, JSON, st.booleans(), st.booleans())
 MESSAGES = st.builds(Message, text=st.none() | TEXT, tool_calls=some(CALLS))
 TURNS = st.builds(TurnView, added=some(MESSAGES), answers=some(MESSAGES))
 OUTCOMES = st.builds(Passed) | st.builds(Failed) | st.builds(Unjudged) | st.builds(Uncertifiable)

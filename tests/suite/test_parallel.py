@@ -11,8 +11,9 @@ import pytest
 
 from flowproof.drivers.interface import Driver, Launch
 from flowproof.errors import ExitCode, UsageError
+from flowproof.graph.task import TaskNode
 from flowproof.model.agent_exit import AgentExit
-from flowproof.suite.gate import Gate
+from flowproof.suite.gate import Claim, Gate
 from flowproof.suite.jobs import parse_jobs
 from flowproof.suite.plan import PlanOptions, plan
 from flowproof.suite.project import JobOptions, Project
@@ -240,37 +241,42 @@ def test_the_longest_begin_first_and_the_unknown_before_them(tmp_path: Path) -> 
 
 
 def test_a_gate_lets_in_whoever_can_go() -> None:
-    order: list[str] = []
-
-    async def enter(gate: Gate, name: str, priority: int, locks: str, seconds: float) -> None:
-        async with gate.admit((0.0, priority), frozenset(locks)):
-            order.append(name)
-            await anyio.sleep(seconds)
-
-    async def main() -> None:
-        gate = Gate(2)
-        async with anyio.create_task_group() as group:
-            group.start_soon(enter, gate, "second holder", 1, "x", 0.0)
-            group.start_soon(enter, gate, "holder", 0, "x", 0.1)
-            group.start_soon(enter, gate, "free", 2, "", 0.0)
-            group.start_soon(enter, gate, "free too", 3, "", 0.0)
-
-    anyio.run(main)
-    assert order == ["holder", "free", "free too", "second holder"]
+    claims = {"b": "x", "a": "x", "c": "", "d": ""}
+    order = {"a": 0, "b": 1, "c": 2, "d": 3}
+    gate = Gate(2, {id: Claim((0.0, order[id]), frozenset(claims[id])) for id in claims})
+    nodes = {id: TaskNode(id, "flow") for id in claims}
+    for node in nodes.values():
+        gate.offer(node)
+    assert taken(gate) == ["a", "c"]
+    assert (gate.slot("a"), gate.slot("c")) == (1, 2)
+    gate.left(nodes["c"])
+    assert taken(gate) == ["d"], "b waits for the lock of a"
+    gate.left(nodes["a"])
+    assert taken(gate) == ["b"]
+    assert gate.slot("b") == 1
 
 
-def test_a_cancelled_one_gives_its_place_back() -> None:
-    async def main() -> list[int]:
-        gate, slots = Gate(1), []
-        with anyio.move_on_after(0.05):
-            async with gate.admit((0.0, 0), frozenset("x")):
-                await anyio.sleep_forever()
-        with anyio.move_on_after(5):
-            async with gate.admit((0.0, 1), frozenset("x")) as slot:
-                slots.append(slot)
-        return slots
+def test_what_claims_nothing_goes_in_at_once() -> None:
+    gate = Gate(1, {"a": Claim((0.0, 0)), "b": Claim((0.0, 1))})
+    for id in ("a", "b", "hook"):
+        gate.offer(TaskNode(id, "flow"))
+    assert taken(gate) == ["hook", "a"]
 
-    assert anyio.run(main) == [1]
+
+def taken(gate: Gate) -> list[str]:
+    return [node.id for node in iter(gate.take, None)]
+
+
+def test_many_flows_wait_without_a_task_each(tmp_path: Path) -> None:
+    tasks: list[int] = []
+
+    async def count(name: str) -> None:
+        tasks.append(len(anyio.get_running_tasks()))
+
+    specs = flows(tmp_path, "abcdefghijklmnop")
+    record = run(tmp_path, *specs, driver=Counted(before=count), jobs=1)
+    assert verdicts(record) == ["pass"] * len(specs)
+    assert max(tasks) < 10, "one flow runs, and the others are no task yet"
 
 
 @pytest.mark.parametrize(

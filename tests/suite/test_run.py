@@ -33,7 +33,7 @@ class Heard:
     lines: list[str] = field(default_factory=list)
     on_start: Callable[[str], None] = lambda name: None
 
-    def flow_started(self, name: str) -> None:
+    def flow_started(self, name: str, path: str) -> None:
         self.lines.append(f"+ {name}")
         self.on_start(name)
 

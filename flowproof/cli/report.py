@@ -1,0 +1,147 @@
+"""`flowproof report`: make reports again of a run record, and one run of what shards ran."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from flowproof.cli.options import Output, environment, output_options, put, say
+from flowproof.cli.reporting import (
+    KINDS,
+    Reporting,
+    chosen_reports,
+    folder_option,
+    junit_option,
+    write_reports,
+)
+
+if TYPE_CHECKING:
+    from flowproof.model.run_record import RunRecord
+    from flowproof.report.junit import Detail
+    from flowproof.report.merge import Merged
+
+
+@click.group("report")
+def command() -> None:
+    """Make reports again of a run record, or one run of what shards ran."""
+
+
+@command.command("merge")
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--report",
+    "kinds",
+    multiple=True,
+    metavar="KIND[=FOLDER]",
+    help=f"Write exactly these reports: {', '.join(KINDS)}. May be repeated.",
+)
+@junit_option
+@folder_option
+@output_options
+def merge_blobs(
+    folders: tuple[Path, ...],
+    kinds: tuple[str, ...],
+    junit_detail: Detail,
+    reports_dir: Path,
+    output: Output,
+) -> int:
+    """Make one run of the blobs below FOLDERS, and all reports of it.
+
+    Every shard of one run must be there, once. The verdict is printed; the exit code is 0 once
+    they are merged, whatever the flows did: the shards have told that.
+    """
+    from flowproof.model.clock import SystemClock
+    from flowproof.report.blob import find_blobs
+    from flowproof.report.merge import merge
+    from flowproof.suite.run import new_run_id
+
+    reporting = Reporting(chosen_reports(kinds, reports_dir), junit_detail)
+    merged = merge(find_blobs(folders), new_run_id(SystemClock().now(), os.urandom(3)))
+    here = Path.cwd()
+    written = write_reports(reporting, merged.record, here, environment())
+    _remember(merged, here)
+    _tell(merged, written, output)
+    return 0
+
+
+def _remember(merged: Merged, here: Path) -> None:
+    """Keep the run as if it had been run here, where its suite lies here."""
+    from flowproof.errors import UsageError
+    from flowproof.suite.run_store import keep, remember
+
+    folder, record = here / merged.folder, merged.record
+    if not merged.folder or not record.flows or not _lies_here(record, here):
+        return
+    try:
+        keep(record, folder)
+        remember(record, folder, here)
+    except UsageError as error:
+        say(f"warning: {error}")
+
+
+def _lies_here(record: RunRecord, here: Path) -> bool:
+    try:
+        return all((here / flow.path).is_file() for flow in record.flows)
+    except (OSError, ValueError):
+        return False  # a name that no file can have
+
+
+def _tell(merged: Merged, written: list[str], output: Output) -> None:
+    from flowproof.report.ci import defused, defused_json, obeys_its_log
+    from flowproof.report.console import Style, summary, wants_color
+    from flowproof.report.run_json import dump
+    from flowproof.report.text import one_line
+    from flowproof.report.words import seconds
+
+    record, environ = merged.record, environment()
+    obeys = obeys_its_log(environ)
+    if not output.quiet or record.exit_code:
+        color = wants_color(sys.stderr, environ) if output.color is None else output.color
+        shards = "1 shard" if merged.parts == 1 else f"{merged.parts} shards"
+        took = f"merged {shards} that took {seconds(merged.work)} together"
+        text = f"{took}, on {one_line(record.host)}\n{summary(record, written, Style(color))}"
+        say(defused(text) if obeys else text)
+    if output.json:
+        put(defused_json(dump(record)) if obeys else dump(record))
+
+
+def _again(kind: str) -> click.Command:
+    """The command that makes the reports of one kind."""
+
+    @click.argument("record", required=False)
+    @folder_option
+    def render(record: str | None, reports_dir: Path, junit_detail: Detail = "flow") -> int:
+        reporting = Reporting({kind: reports_dir}, junit_detail)
+        for path in write_reports(reporting, _read(record), Path.cwd(), environment()):
+            say(f"report: {path}")
+        return 0
+
+    if kind == "junit":
+        render = junit_option(render)
+    render.__doc__ = (
+        f"Make the {kind} report of RECORD again: a run.json, or the id of a run that is kept "
+        "here. Default: the newest of these."
+    )
+    return click.command(kind)(render)
+
+
+def _read(named: str | None) -> RunRecord:
+    """The run record in a file, or that of a run that is kept in the suite of this folder.
+
+    :raises UsageError: if there is none, or it cannot be read.
+    """
+    from flowproof.suite.discover import nearest_suite
+    from flowproof.suite.run_store import find_kept, read_kept
+
+    if named is not None and Path(named).is_file():
+        return read_kept(Path(named))
+    suite = nearest_suite(Path.cwd())
+    return read_kept(find_kept(suite.parent if suite else Path.cwd(), named))
+
+
+for _kind in KINDS:
+    command.add_command(_again(_kind))

@@ -1,0 +1,218 @@
+"""The cases that a flow becomes in a JUnit file: itself, and if wanted each of its assertions.
+
+`junit` puts them into the file, `junit_names` says what they are called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+from xml.etree import ElementTree as ET
+
+from flowproof.model.outcome import (
+    AssertionResult,
+    Failed,
+    Passed,
+    Uncertifiable,
+    Unjudged,
+    Verdict,
+)
+from flowproof.model.run_record import AttemptRecord, FlowRecord
+from flowproof.report.text import bounded, clean, shortened
+from flowproof.report.words import agent_end, hints, outcome_says
+
+if TYPE_CHECKING:
+    from junit_xml import TestCase
+
+MESSAGE_LIMIT = 1_000
+_ATTACHMENT = re.compile(r"\[(?=\[ATTACHMENT\|)", re.IGNORECASE)
+_UNFIT = re.compile(r"[\[\]|\r\n]")
+
+Attached: TypeAlias = Callable[[FlowRecord], str]
+"""Names the file that a dashboard should keep or show with a flow; empty for none."""
+
+
+def nothing_attached(flow: FlowRecord) -> str:
+    """No file."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case as junit-xml builds it, and what junit-xml cannot say. `duration` is in seconds."""
+
+    case: TestCase
+    duration: float = 0.0
+    started: str = ""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    attempts: tuple[ET.Element, ...] = ()
+
+
+def flow_case(
+    flow: FlowRecord, classname: str, name: str, limit: int, attached: Attached = nothing_attached
+) -> Case:
+    """The case of a whole flow; each of its texts has at most about `limit` bytes."""
+    from junit_xml import TestCase
+
+    case = TestCase(
+        name,
+        classname=classname,
+        file=clean(flow.path),
+        line=max(1, flow.line),
+        stdout=_output(flow, limit, attached) or None,
+        stderr=bounded(_text(_errors(flow)), limit) or None,
+    )
+    message = _first_line(flow.reason) or flow.verdict.value
+    match flow.verdict:
+        case Verdict.FAIL:
+            case.add_failure_info(message, bounded(_body(flow), limit), failure_kind(flow))
+        case Verdict.ERROR | Verdict.CAPABILITY_ERROR:
+            case.add_error_info(message, bounded(_body(flow), limit), flow.verdict.value)
+        case Verdict.SKIPPED:
+            case.add_skipped_info(message)
+        case Verdict.PASS | Verdict.PASS_NOTHING_ASSERTED | Verdict.FLAKY:
+            pass
+        case _:
+            assert_never(flow.verdict)
+    return Case(
+        case,
+        flow.duration,
+        flow.started,
+        {name: value for name, value in _properties(flow).items() if value},
+        tuple(_attempt(flow, one, limit) for one in flow.attempts),
+    )
+
+
+def assertion_case(
+    flow: FlowRecord, result: AssertionResult, classname: str, name: str, limit: int
+) -> Case:
+    """The case of one assertion.
+
+    What could not be judged since the agent failed is skipped: the flow's own case has the cause.
+    """
+    from junit_xml import TestCase
+
+    case = TestCase(name, classname=classname, file=clean(flow.path), line=max(1, result.line))
+    message, expected, closest = outcome_says(result.outcome)
+    body = bounded(_text(_assertion(flow, result, message, expected, closest)), limit)
+    match result.outcome:
+        case Passed():
+            pass
+        case Failed():
+            case.add_failure_info(_first_line(message), body, "assertion")
+        case Unjudged() if flow.verdict is Verdict.FAIL:
+            case.add_skipped_info(_first_line(f"not judged: {message}"))
+        case Unjudged():
+            case.add_error_info(_first_line(message), body, Verdict.ERROR.value)
+        case Uncertifiable():
+            case.add_error_info(_first_line(message), body, Verdict.CAPABILITY_ERROR.value)
+        case _:
+            assert_never(result.outcome)
+    return Case(case, properties={"flowproof.flow": shortened(clean(flow.name), MESSAGE_LIMIT)})
+
+
+def beside_case(classname: str, number: int, text: str) -> Case:
+    """A case for what went wrong beside the flows: dashboards show nothing but cases."""
+    from junit_xml import TestCase
+
+    case = TestCase(
+        f"(suite, not a flow) {number}",
+        classname=classname,
+        file="suite.yaml",
+        line=1,
+    )
+    case.add_error_info(shortened(_text(text), MESSAGE_LIMIT), error_type="error")
+    return Case(case)
+
+
+def failure_kind(flow: FlowRecord) -> str:
+    """What a failed flow did wrong, in one word: `divergence`, `assertion` or `agent`."""
+    if flow.divergence is not None:
+        return "divergence"
+    if any(isinstance(result.outcome, Failed) for result in flow.assertions):
+        return "assertion"
+    return "agent"
+
+
+def _text(text: str) -> str:
+    """A text as the file can hold it, in which no agent can name a file of the machine that
+    reads it: dashboards collect what `[[ATTACHMENT|path]]` names."""
+    return _ATTACHMENT.sub("[ ", clean(text))
+
+
+def _output(flow: FlowRecord, limit: int, attached: Attached) -> str:
+    """What the agent printed, then on a line of its own the file to keep of a flow to look at."""
+    text = bounded(_text(flow.agent.stdout.text), limit) if flow.agent else ""
+    if flow.verdict.green and flow.verdict is not Verdict.FLAKY:
+        return text
+    path = attached(flow)
+    if not path or _UNFIT.search(path) or clean(path) != path:
+        return text
+    return "\n".join(filter(None, (text.rstrip("\n"), f"[[ATTACHMENT|{path}]]")))
+
+
+def _errors(flow: FlowRecord) -> str:
+    """What a dashboard shows beside a test that passed: our warnings, then the agent's stderr."""
+    warnings = [f"flowproof warning: {warning}" for warning in flow.warnings]
+    return "\n".join([*warnings, flow.agent.stderr.text if flow.agent else ""]).rstrip("\n")
+
+
+def _first_line(text: str) -> str:
+    lines = _text(text).strip().splitlines()
+    return shortened(lines[0], MESSAGE_LIMIT) if lines else ""
+
+
+def _body(flow: FlowRecord) -> str:
+    """Everything a person needs who sees nothing but this text."""
+    open = [one for one in flow.assertions if not isinstance(one.outcome, Passed)]
+    parts = [flow.reason, *(_assertion(flow, one, *outcome_says(one.outcome)) for one in open)]
+    if flow.divergence is not None and str(flow.divergence) not in flow.reason:
+        where = f"at {flow.divergence.path}\n" if flow.divergence.path else ""
+        parts.append(f"{where}{flow.divergence}")
+    if flow.agent is not None:
+        tail = flow.agent.stderr.tail
+        shown = f"; its stderr ends:\n{tail}" if tail.strip() else ""
+        parts.append(f"the agent {agent_end(flow.agent)}{shown}")
+    parts += hints(flow)
+    return _text("\n\n".join(part for part in parts if part))
+
+
+def _assertion(
+    flow: FlowRecord, result: AssertionResult, message: str, expected: str, closest: str
+) -> str:
+    lines = [f"{flow.path}:{result.line}: {result.source}", f"  {message}"]
+    lines += [f"  expected: {expected}"] if expected else []
+    lines += [f"  closest: {closest}"] if closest else []
+    return "\n".join(lines)
+
+
+def _attempt(flow: FlowRecord, attempt: AttemptRecord, limit: int) -> ET.Element:
+    """An earlier try in the words of Maven's Surefire: dashboards count a flow that then passed
+    as flaky. They read neither text directly in the element nor its other names for errors."""
+    tag = "flakyFailure" if flow.verdict.green else "rerunFailure"
+    message = _first_line(attempt.reason) or attempt.verdict.value
+    element = ET.Element(tag, {"message": message, "type": attempt.verdict.value})
+    ET.SubElement(element, "stackTrace").text = bounded(_text(attempt.reason), limit) or message
+    return element
+
+
+def _properties(flow: FlowRecord) -> Mapping[str, str]:
+    ran = flow.verdict is not Verdict.SKIPPED
+    return {
+        "flowproof.verdict": flow.verdict.value,
+        "flowproof.exit-code": str(int(flow.exit_code)),
+        "flowproof.containment": flow.containment,
+        "flowproof.attempt": str(len(flow.attempts) + 1) if ran else "",
+        "flowproof.slot": str(flow.slot) if flow.slot else "",
+        "flowproof.host": flow.host,
+        "control.id": flow.control.id if flow.control else "",
+        "spec.sha256": flow.spec.sha256 if flow.spec else "",
+        "trace.sha256": flow.trace.sha256 if flow.trace else "",
+        "agent.exit-status": _exit_status(flow),
+    }
+
+
+def _exit_status(flow: FlowRecord) -> str:
+    return "" if flow.agent is None or flow.agent.status is None else str(flow.agent.status)

@@ -1,0 +1,141 @@
+"""A connection to a Dask cluster: one that is there already, or one of processes of our own.
+
+`dask` runs flows over it. All that is started here is gone when the connection is closed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from flowproof.errors import CapabilityError, WorldError
+from flowproof.flow.providers import KEY_VARIABLES
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+CONNECTING = 30.0
+"""Seconds that a scheduler may take to answer, and workers of our own to start."""
+_CLOSING = 20.0
+_LOGGERS = ("distributed", "distributed.client", "distributed.nanny", "distributed.scheduler")
+_PRELOAD = ("distributed", "distributed.nanny", "flowproof.suite.engines.worker")
+
+
+def require_dask() -> None:
+    """Check that the optional part is installed.
+
+    :raises CapabilityError: if it is not, with how to install it.
+    """
+    try:
+        import dask.config
+    except ImportError as error:
+        raise CapabilityError(
+            "--engine dask needs the extra `dask`, which is not installed; in a checkout of "
+            "flowproof: pip install '.[dask]'"
+        ) from error
+    # Its own log would interleave with what we print. It has to be known before the import.
+    dask.config.set({"logging": dict.fromkeys(_LOGGERS, "critical")})
+
+
+@contextlib.asynccontextmanager
+async def connected(address: str, seconds: float = CONNECTING) -> AsyncIterator[Client]:
+    """A client of the scheduler at an address such as `tcp://host:8786`, which has so many
+    seconds to answer.
+
+    :raises WorldError: if there is no such scheduler.
+    """
+    from distributed import Client
+
+    client = Client(address, asynchronous=True, timeout=seconds, set_as_default=False)
+    try:
+        try:
+            await client
+        except (OSError, RuntimeError, TypeError, ValueError) as error:
+            raise WorldError(f"no Dask scheduler answers at {address}: {error}") from error
+        yield client
+    finally:
+        with anyio.move_on_after(_CLOSING, shield=True):
+            await client.close()
+
+
+@contextlib.asynccontextmanager
+async def local_cluster(workers: int) -> AsyncIterator[tuple[Client, Path]]:
+    """A cluster of so many processes on this machine, which run one flow each at a time, and the
+    folder that they keep files in.
+
+    :raises WorldError: if it cannot be started.
+    """
+    with (
+        TemporaryDirectory(prefix="flowproof-", ignore_cleanup_errors=True) as folder,
+        _without_keys(),
+    ):
+        _begin_server()
+        import dask.config
+        from distributed import LocalCluster
+
+        # A lost worker is our business: we count how often a flow was tried.
+        settings = {
+            "distributed.worker.multiprocessing-method": "forkserver",
+            "distributed.scheduler.allowed-failures": 0,
+            "distributed.worker.daemon": True,
+        }
+        with dask.config.set(settings):
+            cluster: Any = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=0,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+                local_directory=folder,
+                asynchronous=True,
+            )
+            try:
+                try:
+                    # One that is half started cannot be closed.
+                    with anyio.fail_after(CONNECTING, shield=True):
+                        await cluster
+                except (OSError, RuntimeError) as error:
+                    raise WorldError(f"no worker processes could be started: {error}") from error
+                async with connected(cluster.scheduler_address) as client:
+                    yield client, Path(folder)
+            finally:
+                # Processes that never came up end with ours.
+                with anyio.move_on_after(_CLOSING, shield=True), suppress(AssertionError):
+                    await cluster.close()
+
+
+def _begin_server() -> None:
+    """Start the process that workers are forked from, which loads what they need meanwhile.
+
+    A Ctrl-C in a terminal reaches them all: it is blocked in them, since we end them in order.
+    """
+    from multiprocessing import forkserver, resource_tracker
+
+    resource_tracker.ensure_running()  # here, since it unblocks what is blocked below
+    forkserver.set_forkserver_preload(list(_PRELOAD))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _without_keys() -> Iterator[None]:
+    """Keep provider keys out of the environment of processes that start meanwhile: an agent may
+    read that of its worker, and no replay needs a key."""
+    keys = {name: os.environ.pop(name) for name in KEY_VARIABLES if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(keys)

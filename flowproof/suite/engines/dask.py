@@ -1,0 +1,337 @@
+"""The engine whose flows run on the workers of a Dask cluster.
+
+`cluster` connects to it, `ship` packs the project, `worker` is what runs there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from pydoc import locate
+from typing import TYPE_CHECKING, Any, assert_never
+
+import anyio
+import anyio.to_thread
+
+from flowproof.errors import RunRecordUnreadable, WorldError
+from flowproof.flow.job import FlowJob, World
+from flowproof.flow.run import run_flow
+from flowproof.model.run_record import FlowRecord
+from flowproof.report.run_json import load
+from flowproof.suite.discover import nearest_suite
+from flowproof.suite.engines import worker
+from flowproof.suite.engines.cluster import CONNECTING, connected, local_cluster, require_dask
+from flowproof.suite.engines.interface import Engine
+from flowproof.suite.engines.remote import (
+    Answer,
+    Lost,
+    NoProject,
+    OtherVersion,
+    Place,
+    Ran,
+    RemoteJob,
+    travelling,
+    without_keys,
+)
+from flowproof.suite.engines.ship import Archive, inside, pack, project_root
+from flowproof.suite.engines.worker import Facts
+from flowproof.suite.jobs import available_cores
+from flowproof.suite.plan import PlannedFlow
+from flowproof.suite.project import Project
+from flowproof.suite.records import kept_from_running
+from flowproof.trace.file import find_trace
+from flowproof.version import __version__
+
+if TYPE_CHECKING:
+    from distributed import Future
+
+LOSSES = 2
+"""How many workers may be lost with a flow until it counts as not judged."""
+_LOOK = 5.0
+"""Seconds between two looks whether there still are workers for what waits."""
+_ENDING = 15.0
+"""Seconds that workers may take to end flows and remove files once a run is over."""
+_SHIPMENTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class DaskOptions:
+    """How flows run on a cluster. `scheduler` is its address, None for processes of our own.
+    `slots` says how many flows run at once where there is room for so many. `patience` is how
+    many seconds may pass without any worker."""
+
+    scheduler: str | None = None
+    slots: Callable[[int], int] = lambda available: available
+    patience: float = 60.0
+
+
+@contextlib.asynccontextmanager
+async def open_dask(
+    options: DaskOptions, planned: Sequence[PlannedFlow], project: Project, world: World
+) -> AsyncIterator[Engine]:
+    """Connect to a cluster and send it the project.
+
+    :raises CapabilityError: if Dask is not installed.
+    :raises UsageError: if the project cannot be sent.
+    :raises WorldError: if there is no cluster, or its workers cannot run flows for us.
+    """
+    require_dask()
+    async with contextlib.AsyncExitStack() as stack:
+        cache = None
+        if options.scheduler is None:
+            workers = max(1, min(options.slots(available_cores()), len(planned)))
+            client, folder = await stack.enter_async_context(local_cluster(workers))
+            cache = str(folder / "projects")
+        else:
+            client = await stack.enter_async_context(
+                connected(options.scheduler, min(CONNECTING, options.patience))
+            )
+        root, also = await anyio.to_thread.run_sync(_shipped, planned, project)
+        archive = await anyio.to_thread.run_sync(pack, root, also)
+        place = Place(archive.digest, os.urandom(8).hex(), cache)
+        engine = DaskEngine(client, project, world, root, place, archive, options)
+        stack.push_async_callback(engine.close)
+        await engine.begin()
+        yield engine
+
+
+def _shipped(planned: Sequence[PlannedFlow], project: Project) -> tuple[Path, list[str]]:
+    """The folder to send, and what is sent of it even if git ignores it."""
+    files: set[Path] = set()
+    suites: dict[Path, Path | None] = {}
+    for one in planned:
+        folder = one.spec.parent
+        if folder not in suites:
+            suites[folder] = nearest_suite(folder)
+        files |= {one.spec, find_trace(one.spec)}
+    files |= set(filter(None, suites.values()))
+    root = project_root(project.here, {file.parent for file in files})
+    return root, [inside(file, root) for file in files]
+
+
+class DaskEngine:
+    """Runs flows on the workers of one cluster, for one run."""
+
+    def __init__(
+        self,
+        client: Any,  # its types are those of the blocking one
+        project: Project,
+        world: World,
+        root: Path,
+        place: Place,
+        archive: Archive,
+        options: DaskOptions,
+    ) -> None:
+        self._client = client
+        self._project = project
+        self._world = world
+        self._root = root
+        self._place = place
+        self._archive = archive
+        self._options = options
+        self._numbers = count(1)
+        self._broadcast = anyio.Lock()
+        # Mutable: what is known of the workers, since when there are none, and which flows are
+        # to be ended.
+        self.slots = 1
+        self._facts: Mapping[str, Facts] = {}
+        self._looked = 0.0
+        self._served: dict[frozenset[str], float] = {}
+        self._ending: set[str] = set()
+
+    async def begin(self) -> None:
+        """Wait for a worker, check them all, and send them the project.
+
+        :raises WorldError: if there is none, or they cannot run flows for us.
+        """
+        with contextlib.suppress(TimeoutError):
+            await self._client.wait_for_workers(1, self._options.patience)
+        try:
+            await self._require_version()
+            self._facts = await self._ship()
+        except OSError as error:
+            raise WorldError(f"the workers of the cluster cannot be reached: {error}") from error
+        available = sum(one.slots for one in self._facts.values())
+        if not available:
+            raise WorldError(
+                f"no worker joined the Dask cluster within {self._options.patience:g} s"
+            )
+        self.slots = max(1, min(self._options.slots(available), available))
+
+    async def run(self, job: FlowJob) -> FlowRecord:
+        """Run one flow on a worker. To record needs keys, which do not travel: that is done
+        here."""
+        if job.phase == "record":
+            return await run_flow(job, self._world)
+        try:
+            return await self._run(job)
+        except WorldError as error:
+            return kept_from_running(job.spec_path, self._project, str(error))
+
+    async def close(self) -> None:
+        """Have the workers remove the files of this run."""
+        if self._place.cache is not None:
+            return  # they go with the cluster
+        with anyio.move_on_after(_ENDING, shield=True), contextlib.suppress(OSError):
+            await self._client.run(worker.forget, self._place, on_error="ignore")
+
+    async def _require_version(self) -> None:
+        # Found by a name in the standard library: another version need not have our modules.
+        found = await self._client.run(locate, "flowproof.version.__version__")
+        for address, version in found.items():
+            if version != __version__:
+                raise _other_version(address, version)
+
+    async def _ship(self, workers: list[str] | None = None) -> Mapping[str, Facts]:
+        """Send the project to workers (None: all) that lack it, once to those that share a
+        store; what is known of these workers."""
+        client, place = self._client, self._place
+        for _ in range(_SHIPMENTS):
+            facts: Mapping[str, Facts] = await client.run(worker.describe, place, workers=workers)
+            lacking = {one.store: at for at, one in facts.items() if not one.has_project}
+            if not lacking:
+                return facts
+            await client.run(worker.keep, place, self._archive.data, workers=list(lacking.values()))
+        raise WorldError(f"the project does not stay on {', '.join(lacking.values())}")
+
+    async def _run(self, job: FlowJob) -> FlowRecord:
+        """The flow's record. It is tried once more where its worker is lost."""
+        remote, labels = self._remote(job), self._labels(job)
+        lost = shipped = 0
+        while True:
+            answer = await self._answer(remote, labels)
+            match answer:
+                case Ran():
+                    return _record(answer)
+                case NoProject(address):
+                    shipped += 1
+                    if shipped > _SHIPMENTS:
+                        raise WorldError(f"the project does not stay on the worker {address}")
+                    await self._ship([address])
+                case OtherVersion(address, version):
+                    raise _other_version(address, version)
+                case Lost(address, times):
+                    lost += times
+                    if lost >= LOSSES:
+                        raise WorldError(
+                            f"its worker was lost {lost} times while it ran, last {address}; the "
+                            "worker's log says more, unless the agent used up its memory"
+                        )
+                case _:
+                    assert_never(answer)
+
+    def _remote(self, job: FlowJob) -> RemoteJob:
+        environ, options = self._world.environ, self._project.options
+        minted = self._project.minted.items()
+        return RemoteJob(
+            flowproof=__version__,
+            place=self._place,
+            here=inside(self._project.here, self._root),
+            spec=inside(job.spec_path, self._root),
+            trace=inside(job.trace_path, self._root),
+            phase=job.phase,
+            strict=options.strict,
+            timeout=options.timeout,
+            debug=self._world.debug,
+            environ=travelling(job, environ),
+            minted={
+                inside(Path(folder), self._root): without_keys(values, environ)
+                for folder, values in minted
+            },
+        )
+
+    def _labels(self, job: FlowJob) -> dict[str, float]:
+        """The resources of a flow that workers of this cluster have labels for; all others are
+        locks of the run, as ever."""
+        known = {label for one in self._facts.values() for label in one.labels}
+        resources = self._project.settings(job.spec_path).resources
+        return {name: 1 for name in resources if name in known}
+
+    async def _answer(self, job: RemoteJob, labels: dict[str, float]) -> Answer:
+        from distributed import KilledWorker
+
+        key = f"flowproof-{self._place.run}-{next(self._numbers)}"
+        future = self._client.submit(
+            worker.run_job, job, key=key, pure=False, retries=0, resources=labels or None
+        )
+        try:
+            answer: Answer = await self._waited_for(future, labels)
+        except anyio.get_cancelled_exc_class():
+            with anyio.move_on_after(_ENDING, shield=True):
+                await self._end(future, key)
+            raise
+        except KilledWorker as error:
+            # A scheduler that is told to tries by itself before it says so.
+            return Lost(error.last_worker.address, error.allowed_failures + 1)
+        except CancelledError as error:
+            raise WorldError(f"the cluster gave it up: {error}") from error
+        except ImportError as error:
+            raise WorldError(f"a worker of the cluster cannot load flowproof: {error}") from error
+        finally:
+            future.release()
+        return answer
+
+    async def _waited_for(self, future: Future[Answer], labels: dict[str, float]) -> Answer:
+        """The result of a task, for which a worker must be there.
+
+        :raises WorldError: if there has been none for too long.
+        """
+        while True:
+            with anyio.move_on_after(_LOOK):
+                answer: Answer = await future
+                return answer
+            without = await self._without_worker(frozenset(labels))
+            if without > self._options.patience:
+                await future.cancel()
+                raise WorldError(
+                    f"no worker of the cluster was there to run it for {without:.0f} s"
+                )
+
+    async def _without_worker(self, labels: frozenset[str]) -> float:
+        """For how many seconds there has been no worker with these labels."""
+        now = self._world.clock.monotonic()
+        if now - self._looked >= _LOOK:
+            self._looked = now
+            with contextlib.suppress(OSError), anyio.move_on_after(_LOOK):
+                self._facts = await self._client.run(
+                    worker.describe, self._place, on_error="ignore"
+                )
+        if any(labels <= set(one.labels) for one in self._facts.values()):
+            self._served[labels] = now
+        return now - self._served.setdefault(labels, now)
+
+    async def _end(self, future: Future[Answer], key: str) -> None:
+        """Have a flow ended on its worker, and wait until it is. Many are ended at once when a
+        run is interrupted: one question to the workers is for all of them."""
+        await future.cancel()
+        self._ending.add(key)
+        async with self._broadcast:
+            if key in self._ending:
+                keys, self._ending = self._ending, set()
+                await self._client.run(worker.ended, keys, on_error="ignore")
+
+
+def _record(answer: Ran) -> FlowRecord:
+    """The record of a flow, with where it ran.
+
+    :raises WorldError: if the worker answered with anything else.
+    """
+    try:
+        run = load(answer.record)
+        [flow] = run.flows
+    except (RunRecordUnreadable, ValueError) as error:
+        raise WorldError(f"the worker {answer.worker} sent no usable record: {error}") from error
+    return replace(flow, host=f"{run.host} ({answer.worker})")
+
+
+def _other_version(address: str, version: object) -> WorldError:
+    there = f"flowproof {version}" if version else "no flowproof"
+    return WorldError(
+        f"the worker {address} has {there}, and this is flowproof {__version__}; install the same "
+        "version on every worker"
+    )
