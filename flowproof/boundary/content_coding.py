@@ -5,9 +5,10 @@ Its counterpart `http1` reads the bytes from the wire.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from flowproof.boundary.decoding import PIECE, STANDARD, Undecodable
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,30 +30,27 @@ def decoded(body: bytes, headers: Sequence[tuple[str, str]], limit: int) -> byte
     """The plain body, at most `limit` bytes of it; gzip and deflate are understood."""
     codings = [value for name, value in headers if name == "content-encoding"]
     coding = ", ".join(codings).strip().lower()
-    match coding:
-        case "identity" | "":
-            return body
-        case "gzip" | "x-gzip" | "deflate":
-            return _inflated(body, coding, limit)
-        case _:
-            return Fault(
-                415, f"content-encoding {coding[:80]!r} is not supported here; send gzip or deflate"
-            )
+    if coding in ("identity", ""):
+        return body
+    if coding not in STANDARD:
+        return Fault(
+            415, f"content-encoding {coding[:80]!r} is not supported here; send gzip or deflate"
+        )
+    return _inflated(body, coding, limit)
 
 
 def _inflated(body: bytes, coding: str, limit: int) -> bytes | Fault:
     plain = bytearray()
-    rest = body
-    while True:
-        inflater = zlib.decompressobj(wbits=47)  # gzip or zlib, by its header
-        try:
-            plain += inflater.decompress(rest, limit + 1 - len(plain))
-        except zlib.error:
-            return Fault(400, f"the body is not {coding}")
-        if len(plain) > limit:
-            return too_large(limit)
-        if not inflater.eof:
-            return Fault(400, f"the {coding} body ends too early")
-        rest = inflater.unused_data
-        if not rest:  # a gzip body may have several members
-            return bytes(plain)
+    decoder = STANDARD[coding]()
+    try:
+        # In pieces: what follows a finished stream is copied for the next one.
+        for at in range(0, len(body), PIECE):
+            for piece in decoder.feed(body[at : at + PIECE]):
+                plain += piece
+                if len(plain) > limit:
+                    return too_large(limit)
+    except Undecodable:
+        return Fault(400, f"the body is not {coding}")
+    if not decoder.whole or not body:
+        return Fault(400, f"the {coding} body ends too early")
+    return bytes(plain)

@@ -1,6 +1,6 @@
-"""Decodes an upstream's compressed answer as it arrives, in pieces of bounded size.
+"""Decodes what is compressed as it arrives, in pieces of bounded size.
 
-Counterpart of `content_coding`, which undoes the coding of a request. Decoders beyond the standard
+`upstream` does so with answers, `content_coding` with requests. Decoders beyond the standard
 library are looked for only where something is recorded.
 """
 
@@ -51,7 +51,7 @@ Decoders: TypeAlias = Mapping[str, Callable[[], Decoder]]
 
 def decoders(found: Importer = importlib.import_module) -> Decoders:
     """The decoders that this process has."""
-    made: dict[str, Callable[[], Decoder]] = {"gzip": _gzip, "x-gzip": _gzip, "deflate": _deflate}
+    made = dict(STANDARD)
     if (brotli := _first(_BROTLI, found)) is not None and _is_bounded(brotli):
         made["br"] = lambda: _Brotli(brotli)
     if (zstd := _first(_ZSTD, found)) is not None:
@@ -120,6 +120,9 @@ class _Members:
     def feed(self, data: bytes) -> Iterator[bytes]:
         while data:
             if self._stream is None:
+                # Some servers pad what they stored, and the tools that read it do not mind.
+                if self._count and not (data := data.lstrip(b"\0")):
+                    return
                 self._count += 1
                 if self._count > _MOST_MEMBERS:
                     raise Undecodable(f"it consists of more than {_MOST_MEMBERS} streams")
@@ -138,6 +141,10 @@ def _gzip() -> Decoder:
 def _deflate() -> Decoder:
     # Some servers leave out the zlib header, which starts with its method.
     return _Members(lambda first: _Zlib(15 if first[0] & 0x0F == 8 else -15))
+
+
+STANDARD: Decoders = {"gzip": _gzip, "x-gzip": _gzip, "deflate": _deflate}
+"""The decoders that every process has."""
 
 
 class _Zlib:

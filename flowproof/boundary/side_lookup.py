@@ -16,6 +16,8 @@ from flowproof.model.turn import Operation
 T = TypeVar("T")
 
 _DEPTH = 8
+_WIDTH = 64
+"""Members of an object that are looked at; no request of a model API has as many."""
 
 
 class Lookup(Generic[T]):
@@ -47,7 +49,7 @@ def _shape(value: JsonValue, depth: int) -> Hashable:
     """What equal values have in common and different ones mostly not: of a list its length and
     its end, where a conversation differs from what it was before."""
     match value:
-        case dict() if depth:
+        case dict() if depth and len(value) <= _WIDTH:
             return frozenset((key, _shape(item, depth - 1)) for key, item in value.items())
         case list() if depth and value:
             return len(value), _shape(value[-1], depth - 1)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flowproof.boundary import content_coding
 from flowproof.boundary.decoding import PIECE, Undecodable, acceptable, decoders
 
 Compress = Callable[[bytes], bytes]
@@ -166,3 +167,25 @@ def test_what_is_asked_for(accepted: str, sent: str) -> None:
 def test_nothing_is_asked_for_that_cannot_be_decoded() -> None:
     without = decoders(importer("brotli", "brotlicffi", "backports", "compression"))
     assert acceptable("gzip, br, zstd, *", without) == "gzip, deflate"
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+def test_padding_behind_what_is_compressed_is_passed_over(coding: str) -> None:
+    compressed: Compress = {"gzip": gzip.compress, "zstd": zstd}[coding]
+    decoder = ALL[coding]()
+    fed = [compressed(b"Hello"), b"\0" * 5, b"\0", compressed(b", you")]
+    assert b"".join(piece for data in fed for piece in decoder.feed(data)) == b"Hello, you"
+    assert decoder.whole
+
+
+def test_padding_alone_is_not_compressed() -> None:
+    with pytest.raises(Undecodable):
+        list(ALL["gzip"]().feed(b"\0\0\0\0"))
+
+
+def test_a_request_of_many_streams_is_refused_at_once() -> None:
+    body = gzip.compress(b"") * 100_000
+    found = content_coding.decoded(body, [("content-encoding", "gzip")], 1_000_000)
+    assert isinstance(found, content_coding.Fault) and found.status == 400
+    few = gzip.compress(b"a") * 9
+    assert content_coding.decoded(few, [("content-encoding", "gzip")], 1_000_000) == b"a" * 9
