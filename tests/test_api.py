@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -101,6 +102,53 @@ def test_a_suite_in_which_nothing_ran(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert Suite("empty").run().exit_code == 5
     assert Suite("empty").run(allow_empty=True).passed
+
+
+def test_some_flows_of_a_suite() -> None:
+    Path("y.flow.yaml").write_text(spec("Other").replace('"steps"', '"tags": ["slow"], "steps"'))
+    by_name = Suite().run(names="greeter", jobs=2, retries=1, timeout=20, global_timeout=60)
+    assert [flow.name for flow in by_name.flows] == ["Greeter"]
+    assert (by_name.passed, by_name.record.partial) == (True, True)
+    assert [flow.name for flow in Suite().run(tags="slow").flows] == ["Other"]
+    assert [flow.name for flow in Suite().run(tags="not slow", jobs="50%").flows] == ["Greeter"]
+
+
+def test_a_suite_records_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("y.flow.yaml").write_text(spec("Other"), "utf-8")
+    with FakeUpstream(chat(completion("Hello"))) as upstream:
+        monkeypatch.setenv("FLOWPROOF_AGENT_UPSTREAM", upstream.url)
+        result = Suite().run(record_missing=True)
+    assert [(flow.name, flow.phase) for flow in result.flows] == [
+        ("Greeter", "replay"),
+        ("Other", "record"),
+    ]
+    assert result.passed
+    assert Suite().run(strict=True).passed
+
+
+def test_a_suite_ends_after_enough_failures() -> None:
+    for name in "ab":
+        Path(f"{name}.flow.yaml").write_text(spec(name, reply="Bye"), "utf-8")
+        write_trace(Path(f"{name}.trace.json"), trace(turn(asking("Say hello"), saying("Hello"))))
+    result = Suite().run(max_failures=1, jobs=1)
+    assert [str(flow.verdict) for flow in result.flows] == ["fail", "skipped", "skipped"]
+    assert result.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        pytest.param({"jobs": 0}, "jobs 0: a number from 1", id="jobs"),
+        pytest.param({"jobs": "many"}, "jobs many", id="jobs in words"),
+        pytest.param({"tags": "a and"}, "tags", id="tags"),
+        pytest.param({"names": "("}, "names", id="names"),
+        pytest.param({"timeout": 0}, "timeout is 0; it must be more than 0", id="timeout"),
+        pytest.param({"max_failures": -1}, "max_failures is -1", id="max_failures"),
+    ],
+)
+def test_an_option_of_a_suite_that_cannot_be_used(option: dict[str, Any], text: str) -> None:
+    with pytest.raises(errors.UsageError, match=text):
+        Suite().run(**option)
 
 
 def test_a_spec_that_does_not_parse_is_in_the_result() -> None:

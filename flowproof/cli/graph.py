@@ -85,4 +85,6 @@ def _of_folder(folder: Path) -> Graph:
     found = found_below([folder], Chosen(), project)
     for warning in found.warnings:
         say(f"warning: {warning}")
+    for below in dict.fromkeys(spec.parent for spec in found.specs):
+        project.suite_of(below)  # a run makes errors of its flows; here is nothing to draw
     return picture(plan(found.specs, project, PlanOptions()), project)

@@ -23,7 +23,7 @@ _COMMANDS = {
     "report": ("flowproof.cli.report", "Make reports again, or one run of what shards ran."),
     "check": ("flowproof.cli.check", "Validate specs and suites without running anything."),
     "schema": ("flowproof.cli.schema", "Print the JSON Schema of specs or suites."),
-    "graph": ("flowproof.cli.graph", "Draw the task graph that a spec compiles into."),
+    "graph": ("flowproof.cli.graph", "Draw the task graph that a spec, or a suite, compiles into."),
     "show": ("flowproof.cli.show", "Print the trajectory that a trace holds."),
 }
 

@@ -63,9 +63,11 @@ class Running:
             )
         from functools import partial
 
-        from flowproof.suite.engines.cluster import require_dask
+        from flowproof.suite.engines.cluster import begin_server, require_dask
 
         require_dask()
+        if self.scheduler is None:
+            begin_server()  # it takes a while, and there is more to do before it is needed
         from flowproof.suite.engines.dask import DaskOptions, open_dask
 
         return partial(open_dask, DaskOptions(self.scheduler, slots))

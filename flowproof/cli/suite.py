@@ -86,7 +86,8 @@ def run(
 ) -> int:
     """Replay every *.flow.yaml below PATHS (default: here), several at once.
 
-    A flow without a trace is skipped, with the reason. If no flow ran at all the exit code is 5.
+    A flow without a trace is skipped, with the reason, or recorded with --record-missing. If no
+    flow ran at all the exit code is 5.
     """
     if no_reports and kinds:
         raise click.UsageError("--no-reports and --report exclude each other")
@@ -157,7 +158,7 @@ def run_suite(
 
         head = head_of(found, paths, selecting, asked, project)
     slots_of = partial(asked.slots, found.suite_jobs, found.one_at_a_time)
-    slots = slots_of()
+    slots, engine = slots_of(), asked.opened(slots_of)
     quiet = slots > 1 or len(found.specs) < 2 or not found.one_at_a_time
     options = PlanOptions(asked.retries, asked.repeat, record_missing)
     wanted = Plan(
@@ -178,7 +179,7 @@ def run_suite(
         warnings=found.warnings if quiet else (*found.warnings, _ONE_AT_A_TIME),
         github=_tells_github(()) if github is None else github,
         slowest=slowest,
-        engine=asked.opened(slots_of),
+        engine=engine,
     )
     return execute(wanted, output, project, CommandDriver(clock=SystemClock()))
 

@@ -5,20 +5,16 @@ A run of some flows changes what is known of these, and of no other.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from flowproof.errors import UsageError
 from flowproof.files import shortened, write_atomic
 from flowproof.model.jsonvalue import JsonError, JsonValue, parse, write
+from flowproof.suite.state_lock import alone
 
 FILE = "last-failed.json"
 _LARGEST = 16 * 1024 * 1024
-_PATIENCE = 2.0
-"""Seconds that a run waits for others that note what they found at the same moment."""
 
 
 def read_failed(state: Path) -> frozenset[str]:
@@ -51,42 +47,10 @@ def note_failed(state: Path, *, ran: Iterable[str], failed: Iterable[str]) -> No
 
     :raises OSError: if it cannot be written.
     """
-    with _alone(state):
+    with alone(state):
         try:
             before = read_failed(state)
         except UsageError:
             before = frozenset()
         names: list[JsonValue] = [*sorted((before - frozenset(ran)) | frozenset(failed))]
         write_atomic(state / FILE, (write(names, indent=1) + "\n").encode())
-
-
-@contextlib.contextmanager
-def _alone(state: Path) -> Iterator[None]:
-    """Keep other runs of the suite from noting what they found, or one would forget the other's.
-
-    Whoever holds the folder for long, or a file system without locks, does not stop a run.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    descriptor = os.open(state, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        until = time.monotonic() + _PATIENCE
-        with contextlib.suppress(OSError):
-            while not _locked(fcntl.flock, descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                if time.monotonic() > until:
-                    break
-                time.sleep(0.01)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _locked(flock: Callable[[int, int], None], descriptor: int, how: int) -> bool:
-    try:
-        flock(descriptor, how)
-    except BlockingIOError:
-        return False
-    return True

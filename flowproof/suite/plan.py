@@ -17,6 +17,7 @@ from flowproof.suite.needs import needed
 from flowproof.suite.order import waits
 from flowproof.suite.project import Project
 
+_NO_LOCKS: frozenset[str] = frozenset()
 _SMALL = 64 * 1024
 """Bytes; a longer spec is loaded to see what it holds."""
 
@@ -78,7 +79,7 @@ def plan(
             spec=spec,
             needs=_ids(needs, project, options.repeat),
             after=_ids([first[spec]] if spec in first else [], project, options.repeat),
-            locks=_locks(spec, project) | _traces(spec, options),
+            locks=_locks(spec, project) | _traces(spec, options) or _NO_LOCKS,
             retries=_retries(spec, project, options),
             seconds=(seconds or {}).get(spec),
             suite=_commanding(spec, project),

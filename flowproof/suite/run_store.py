@@ -17,6 +17,7 @@ from flowproof.suite.durations import FILE as DURATIONS
 from flowproof.suite.durations import write_durations
 from flowproof.suite.last_failed import note_failed
 from flowproof.suite.selection import key_of
+from flowproof.suite.state_lock import alone
 
 KEPT = 10
 _ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
@@ -97,21 +98,26 @@ def read_kept(path: Path) -> RunRecord:
 
 def _keep(record: RunRecord, state: Path) -> Path:
     run = state / "runs" / record.id
-    run.mkdir(parents=True)
-    ignore = state / ".gitignore"
-    if not ignore.exists():
-        write_atomic(ignore, b"*\n")
+    run.parent.mkdir(parents=True, exist_ok=True)
     path = run / "report.json"
-    try:
-        write_atomic(path, (piece.encode() for piece in pieces(record)))
-    except OSError:
-        # Another run, that ended meanwhile, may have taken the folder for an old one's.
-        with suppress(OSError):
-            run.rmdir()
-        raise
+    with alone(state):
+        run.mkdir()
+        ignore = state / ".gitignore"
+        if not ignore.exists():
+            write_atomic(ignore, b"*\n")
+        try:
+            write_atomic(path, (piece.encode() for piece in pieces(record)))
+        except OSError:
+            with suppress(OSError):
+                run.rmdir()
+            raise
+        _prune(run)
+    return path
+
+
+def _prune(run: Path) -> None:
     # Its own is kept even if ten others bear later times: a clock was wrong, or this run was long.
-    others = (child.name for child in run.parent.iterdir() if child.name != record.id)
+    others = (child.name for child in run.parent.iterdir() if child.name != run.name)
     kept = sorted(name for name in others if _ID.fullmatch(name))
     for name in kept[: 1 - KEPT]:
         shutil.rmtree(run.parent / name, ignore_errors=True)
-    return path

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from flowproof.errors import UsageError
 from flowproof.files import shortened
@@ -49,6 +48,8 @@ def part_of(
     if not durations:
         return frozenset(ordered[shard.index - 1 :: shard.count])
     known = [durations[name] for name in ordered if name in durations]
+    from statistics import median  # every suite loads this file, and few have shards
+
     usual = median(known) if known else 1.0
     seconds = {name: durations.get(name, usual) for name in ordered}
     loads = [(0.0, index) for index in range(shard.count)]

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 from tests.benchmarks.canned import canned_upstream
 from tests.benchmarks.measure import Command, compare, run
+from tests.benchmarks.suites import suites
 
 AGENT = Path(__file__).with_name("agent.py")
 SDK_AGENT = Path(__file__).with_name("sdk_agent.py")
@@ -24,6 +25,7 @@ def main() -> None:
         replay_of_two_turns(Path(folder))
         growth(Path(folder))
         sdk_agent(Path(folder))
+        suites(Path(folder), FLOWPROOF, ENVIRONMENT)
 
 
 def start_up(folder: Path) -> None:

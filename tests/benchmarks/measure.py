@@ -22,10 +22,12 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Wall time in seconds and the largest resident size of any of its processes in bytes."""
+    """Wall time and processor time, with that of all processes below, in seconds, and the largest
+    resident size of any of them in bytes."""
 
     wall: float
     peak: int
+    cpu: float
 
 
 def run(command: Command) -> Run:
@@ -43,7 +45,7 @@ def run(command: Command) -> Run:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{command.argv} ended with {process.returncode}")
-    return Run(wall, usage.ru_maxrss * 1024)
+    return Run(wall, usage.ru_maxrss * 1024, usage.ru_utime + usage.ru_stime)
 
 
 @dataclass(frozen=True, slots=True)

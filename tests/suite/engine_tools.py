@@ -35,9 +35,11 @@ def ask(text):
     headers = {"content-type": "application/json"}
     urllib.request.urlopen(urllib.request.Request(url, body.encode(), headers)).read()
 
+def parent(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
 def worker():
-    guard = pathlib.Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2]
-    return int(guard.split()[1])
+    return parent(os.getppid())
 
 what, *more = sys.argv[1:]
 if what == "crash":
@@ -54,6 +56,9 @@ if what == "hang":
     time.sleep(60)
 if what == "tell":
     print(json.dumps({name: os.environ.get(name) for name in more}))
+if what == "peek":
+    places = (f"/proc/{one}/environ" for one in (worker(), parent(worker())))
+    print(any("sk-the-real-key" in pathlib.Path(place).read_text() for place in places))
 if what == "leave":
     pathlib.Path("left.txt").write_text("left")
 ask("Say something else" if what == "stray" else "Say hello")

@@ -69,6 +69,7 @@ def test_flows_end_as_they_do_in_one_process(tmp_path: Path) -> None:
         )
         assert one.reason == other.reason
         assert one.assertions == other.assertions
+        assert (one.spec, one.trace) == (other.spec, other.trace)
         assert one.host == "" and "tcp://127.0.0.1:" in other.host
     assert here.exit_code == there.exit_code == ExitCode.AUTHOR_ERROR
     assert {flow.slot for flow in there.flows} == {1, 2}
@@ -245,3 +246,22 @@ def test_ctrl_c_in_a_terminal(tmp_path: Path) -> None:
         assert json.loads(out)["flows"][0]["reason"] == "interrupted while it ran"
         assert gone(int(mark.read_text("utf-8")))
         assert (tmp_path / "reports" / "run.json").exists()
+
+
+def test_no_key_is_in_the_environment_of_a_worker(tmp_path: Path) -> None:
+    Flows(tmp_path).add("a", "peek")
+    done = subprocess.run(
+        [sys.executable, "-m", "flowproof", "suite", "run", "--engine", "dask", "--json"],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "OPENAI_API_KEY": "sk-the-real-key",
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    [flow] = json.loads(done.stdout)["flows"]
+    assert flow["agent"]["stdout"]["text"] == "False\n"

@@ -27,7 +27,16 @@ CONNECTING = 30.0
 """Seconds that a scheduler may take to answer, and workers of our own to start."""
 _CLOSING = 20.0
 _LOGGERS = ("distributed", "distributed.client", "distributed.nanny", "distributed.scheduler")
-_PRELOAD = ("distributed", "distributed.nanny", "flowproof.suite.engines.worker")
+_PRELOAD = (
+    "distributed",
+    "distributed.nanny",
+    "flowproof.suite.engines.worker",
+    # What every replay loads once it is needed, for all workers at once.
+    "flowproof.flow.check",
+    "flowproof.flow.replay",
+    "flowproof.flow.report",
+    "flowproof.spec.flow",
+)
 
 
 def require_dask() -> None:
@@ -78,7 +87,7 @@ async def local_cluster(workers: int) -> AsyncIterator[tuple[Client, Path]]:
         TemporaryDirectory(prefix="flowproof-", ignore_cleanup_errors=True) as folder,
         _without_keys(),
     ):
-        _begin_server()
+        begin_server()
         import dask.config
         from distributed import LocalCluster
 
@@ -86,7 +95,8 @@ async def local_cluster(workers: int) -> AsyncIterator[tuple[Client, Path]]:
         settings = {
             "distributed.worker.multiprocessing-method": "forkserver",
             "distributed.scheduler.allowed-failures": 0,
-            "distributed.worker.daemon": True,
+            # Samples of what a worker does a hundred times a second: nobody looks at them.
+            "distributed.worker.profile.enabled": False,
         }
         with dask.config.set(settings):
             cluster: Any = LocalCluster(
@@ -114,8 +124,9 @@ async def local_cluster(workers: int) -> AsyncIterator[tuple[Client, Path]]:
                     await cluster.close()
 
 
-def _begin_server() -> None:
-    """Start the process that workers are forked from, which loads what they need meanwhile.
+def begin_server() -> None:
+    """Start the process that workers of our own are forked from, if it is not there yet. It loads
+    what they need while the caller does something else.
 
     A Ctrl-C in a terminal reaches them all: it is blocked in them, since we end them in order.
     """
@@ -125,7 +136,8 @@ def _begin_server() -> None:
     forkserver.set_forkserver_preload(list(_PRELOAD))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        forkserver.ensure_running()
+        with _without_keys():
+            forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

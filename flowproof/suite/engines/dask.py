@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from pydoc import locate
@@ -18,12 +18,10 @@ from typing import TYPE_CHECKING, Any, assert_never
 import anyio
 import anyio.to_thread
 
-from flowproof.errors import RunRecordUnreadable, WorldError
+from flowproof.errors import WorldError
 from flowproof.flow.job import FlowJob, World
 from flowproof.flow.run import run_flow
 from flowproof.model.run_record import FlowRecord
-from flowproof.report.run_json import load
-from flowproof.suite.discover import nearest_suite
 from flowproof.suite.engines import worker
 from flowproof.suite.engines.cluster import CONNECTING, connected, local_cluster, require_dask
 from flowproof.suite.engines.interface import Engine
@@ -35,16 +33,16 @@ from flowproof.suite.engines.remote import (
     Place,
     Ran,
     RemoteJob,
+    record_of,
     travelling,
     without_keys,
 )
-from flowproof.suite.engines.ship import Archive, inside, pack, project_root
+from flowproof.suite.engines.ship import Archive, inside, pack, to_ship
 from flowproof.suite.engines.worker import Facts
 from flowproof.suite.jobs import available_cores
 from flowproof.suite.plan import PlannedFlow
 from flowproof.suite.project import Project
 from flowproof.suite.records import kept_from_running
-from flowproof.trace.file import find_trace
 from flowproof.version import __version__
 
 if TYPE_CHECKING:
@@ -81,6 +79,9 @@ async def open_dask(
     :raises WorldError: if there is no cluster, or its workers cannot run flows for us.
     """
     require_dask()
+    specs = [one.spec for one in planned]
+    root, also = await anyio.to_thread.run_sync(to_ship, specs, project.here)
+    archive = await anyio.to_thread.run_sync(pack, root, also)
     async with contextlib.AsyncExitStack() as stack:
         cache = None
         if options.scheduler is None:
@@ -91,27 +92,11 @@ async def open_dask(
             client = await stack.enter_async_context(
                 connected(options.scheduler, min(CONNECTING, options.patience))
             )
-        root, also = await anyio.to_thread.run_sync(_shipped, planned, project)
-        archive = await anyio.to_thread.run_sync(pack, root, also)
         place = Place(archive.digest, os.urandom(8).hex(), cache)
         engine = DaskEngine(client, project, world, root, place, archive, options)
         stack.push_async_callback(engine.close)
         await engine.begin()
         yield engine
-
-
-def _shipped(planned: Sequence[PlannedFlow], project: Project) -> tuple[Path, list[str]]:
-    """The folder to send, and what is sent of it even if git ignores it."""
-    files: set[Path] = set()
-    suites: dict[Path, Path | None] = {}
-    for one in planned:
-        folder = one.spec.parent
-        if folder not in suites:
-            suites[folder] = nearest_suite(folder)
-        files |= {one.spec, find_trace(one.spec)}
-    files |= set(filter(None, suites.values()))
-    root = project_root(project.here, {file.parent for file in files})
-    return root, [inside(file, root) for file in files]
 
 
 class DaskEngine:
@@ -171,7 +156,10 @@ class DaskEngine:
         try:
             return await self._run(job)
         except WorldError as error:
-            return kept_from_running(job.spec_path, self._project, str(error))
+            reason = str(error)
+        except OSError as error:
+            reason = f"the cluster cannot be reached: {error}"
+        return kept_from_running(job.spec_path, self._project, reason)
 
     async def close(self) -> None:
         """Have the workers remove the files of this run."""
@@ -207,7 +195,7 @@ class DaskEngine:
             answer = await self._answer(remote, labels)
             match answer:
                 case Ran():
-                    return _record(answer)
+                    return record_of(answer)
                 case NoProject(address):
                     shipped += 1
                     if shipped > _SHIPMENTS:
@@ -314,19 +302,6 @@ class DaskEngine:
             if key in self._ending:
                 keys, self._ending = self._ending, set()
                 await self._client.run(worker.ended, keys, on_error="ignore")
-
-
-def _record(answer: Ran) -> FlowRecord:
-    """The record of a flow, with where it ran.
-
-    :raises WorldError: if the worker answered with anything else.
-    """
-    try:
-        run = load(answer.record)
-        [flow] = run.flows
-    except (RunRecordUnreadable, ValueError) as error:
-        raise WorldError(f"the worker {answer.worker} sent no usable record: {error}") from error
-    return replace(flow, host=f"{run.host} ({answer.worker})")
 
 
 def _other_version(address: str, version: object) -> WorldError:

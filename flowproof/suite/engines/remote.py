@@ -6,16 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from flowproof.boundary.keys import PLACEHOLDER_KEY
+from flowproof.errors import RunRecordUnreadable, WorldError
 from flowproof.flow.agent_environment import key_remover
 from flowproof.flow.job import FlowJob
 from flowproof.flow.providers import KEY_VARIABLES
 from flowproof.flow.settings import CONNECT_TIMEOUT, IDLE_TIMEOUT, MAX_BODY
 from flowproof.model.phase import Phase
+from flowproof.model.run_record import FlowRecord
+from flowproof.report.run_json import load
 from flowproof.spec.variables import references
 
 _SETTINGS = (CONNECT_TIMEOUT, IDLE_TIMEOUT, MAX_BODY)
@@ -120,6 +123,19 @@ def on_worker(own: Mapping[str, str], travelled: Mapping[str, str | None]) -> di
         if value is not None:
             environ[name] = value
     return environ
+
+
+def record_of(answer: Ran) -> FlowRecord:
+    """The record of the flow that a worker ran, with where that was.
+
+    :raises WorldError: if the worker answered with anything else.
+    """
+    try:
+        run = load(answer.record)
+        [flow] = run.flows
+    except (RunRecordUnreadable, ValueError) as error:
+        raise WorldError(f"the worker {answer.worker} sent no usable record: {error}") from error
+    return replace(flow, host=f"{run.host} ({answer.worker})")
 
 
 def below(root: Path, name: str) -> Path:

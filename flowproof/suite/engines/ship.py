@@ -18,6 +18,8 @@ from pathlib import Path, PurePosixPath
 
 from flowproof.errors import UsageError
 from flowproof.files import shortened
+from flowproof.suite.discover import nearest_suite
+from flowproof.trace.file import find_trace
 
 MAX_FILES = 50_000
 MAX_BYTES = 256 * 1024 * 1024
@@ -33,6 +35,24 @@ class Archive:
 
     digest: str
     data: bytes = field(repr=False)
+
+
+def to_ship(specs: Iterable[Path], here: Path) -> tuple[Path, list[str]]:
+    """The folder to ship for flows that are run from `here`, and the files of theirs that are
+    shipped even if git ignores them; all paths given are absolute.
+
+    :raises UsageError: if there is no such folder.
+    """
+    files: set[Path] = set()
+    suites: set[Path] = set()
+    for spec in specs:
+        files |= {spec, find_trace(spec)}
+        suites.add(spec.parent)
+    for folder in suites:
+        suite = nearest_suite(folder)
+        files |= {suite} if suite else set()
+    root = project_root(here, {file.parent for file in files})
+    return root, [inside(file, root) for file in files]
 
 
 def project_root(here: Path, others: Iterable[Path]) -> Path:

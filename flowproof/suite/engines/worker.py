@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 _LOOK = 0.1
 """Seconds between two looks whether anybody still waits for the flow."""
 
+_GOING = frozenset({"closing", "closed", "failed"})
+"""The states of a worker that will not deliver a result; a paused one will."""
+
 _running: set[str] = set()
 """The keys of the flows that run in this process."""
 
@@ -99,7 +102,8 @@ def run_job(job: RemoteJob) -> Answer:
     def wanted() -> bool:
         # The scheduler cancels it when it is told to, and when its client is gone.
         task = node.state.tasks.get(key)
-        return task is not None and task.state == "executing" and node.status.name == "running"
+        executing = task is not None and task.state == "executing"
+        return executing and node.status.name not in _GOING
 
     return run_as(str(key), node.address, wanted, job)
 

@@ -1,6 +1,6 @@
 """Suites on a cluster of two processes, held against the same suite in one process.
 
-`make bench` prints the figure; `python -m tests.benchmarks.dask` prints it alone.
+`make bench` prints the figure; `python -m tests.benchmarks.cluster` prints it alone.
 """
 
 from __future__ import annotations
