@@ -57,22 +57,27 @@ def same_or_missing(old: JsonValue | Missing, new: JsonValue | Missing) -> bool:
     return same(old, new)
 
 
+class Difference(NamedTuple):
+    """In what two requests differ: the kind of the first change, that change, the other places
+    (`also`), and what else a reader should know of the first (`note`)."""
+
+    kind: str
+    change: Change
+    also: Sequence[str] = ()
+    note: str = ""
+
+
 def explained(
-    subject: str,
-    kind: str,
-    change: Change,
-    also: Sequence[str],
-    *,
-    request: int,
-    turn: int | None = None,
+    subject: str, found: Difference, *, request: int, turn: int | None = None
 ) -> Divergence:
-    """The divergence that a change amounts to. `subject` says which request differs from what,
-    `also` has the other places where the two differ."""
-    shown = _inside_text(change) or change
-    kind = visible(kind[:_LONGEST_KIND])
+    """The divergence that a difference amounts to. `subject` says which request differs from
+    what."""
+    shown = _inside_text(found.change) or found.change
+    kind = visible(found.kind[:_LONGEST_KIND])
+    note = f" ({found.note})" if found.note else _notes(shown)
     return Divergence(
         kind=kind,
-        message=f"{subject} in its {kind}, at {shown.path}{_notes(shown)}{_also(also)}",
+        message=f"{subject} in its {kind}, at {shown.path}{note}{_also(found.also)}",
         request=request,
         turn=turn,
         path=shown.path,

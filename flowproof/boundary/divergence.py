@@ -9,7 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from flowproof.boundary.change import Change, explained, first_change, same_or_missing
+from flowproof.boundary.change import (
+    Change,
+    Difference,
+    explained,
+    first_change,
+    same_or_missing,
+)
 from flowproof.dialects.interface import Dialect, EnvelopePart
 from flowproof.model.jsonvalue import MISSING, JsonValue, same
 from flowproof.model.outcome import Divergence
@@ -103,7 +109,7 @@ def _extra(request: int, recorded: int) -> Divergence:
 
 def _other_operation(operation: Operation, expected: Candidate, request: int) -> Divergence:
     recorded = expected.operation
-    kind = "dialect" if recorded.dialect != operation.dialect else "operation"
+    kind = "model API" if recorded.dialect != operation.dialect else "operation"
     return Divergence(
         kind=kind,
         message=(
@@ -139,31 +145,57 @@ def _same_part(old: EnvelopePart | None, new: EnvelopePart | None) -> bool:
 def _difference(
     dialect: Dialect, nearest: Candidate, operation: Operation, pinned: JsonValue, request: int
 ) -> Divergence:
-    recorded = nearest.request
-    parts = [
-        (name, next(part.path for part in (old, new) if part is not None), old, new)
-        for name, old, new in _paired_parts(dialect, recorded, pinned)
-        if not _same_part(old, new)
-    ]
-    messages = _changed_messages(dialect, recorded, pinned)
-    if nearest.operation != operation:
+    if nearest.operation == operation:
+        found = difference(dialect, nearest.request, pinned)
+    else:
         models = dialect.model_of(nearest.operation), dialect.model_of(operation)
-        also = [*(path for _, path, _, _ in parts), *([dialect.messages_path] * bool(messages))]
         change = Change("the request path", *models)
-        return _explained("model", change, nearest, request, list(dict.fromkeys(also)))
-    if not parts:
+        found = Difference("model", change, also=_places(dialect, nearest.request, pinned))
+    subject = f"model request {request} differs from turn {nearest.number}"
+    return explained(subject, found, request=request, turn=nearest.number)
+
+
+def difference(dialect: Dialect, recorded: JsonValue, pinned: JsonValue) -> Difference:
+    """Where two different requests of one dialect first differ, envelope before messages."""
+    changed = next(_changed_parts(dialect, recorded, pinned), None)
+    if changed is None:
+        messages = _changed_messages(dialect, recorded, pinned)
+        others = f"{messages - 1} more {'message' if messages == 2 else 'messages'}"
         change = first_change("$", recorded, pinned)
-        also = [] if messages < 2 else [f"{messages - 1} more messages"]
         kind = dialect.message_kind(recorded, change.path)
-        return _explained(kind, change, nearest, request, also)
-    name, root, old, new = parts[0]
+        return Difference(kind, change, also=[others] if messages > 1 else ())
+    name, root, old, new = changed
     change = first_change(
         root, MISSING if old is None else old.value, MISSING if new is None else new.value
     )
-    also = list(dict.fromkeys(path for _, path, _, _ in parts if path != root))
-    if messages and dialect.messages_path not in (root, *also):
-        also.append(dialect.messages_path)
-    return _explained(dialect.part_kind(name, change.path), change, nearest, request, also)
+    also = [path for path in _places(dialect, recorded, pinned) if path != root]
+    note = _lengths(dialect, recorded, pinned) if root == dialect.messages_path else ""
+    return Difference(dialect.part_kind(name, change.path), change, also, note)
+
+
+def _changed_parts(
+    dialect: Dialect, recorded: JsonValue, pinned: JsonValue
+) -> Iterator[tuple[str, str, EnvelopePart | None, EnvelopePart | None]]:
+    """The parts of the envelope that differ: name, path, and what either side has there."""
+    for name, old, new in _paired_parts(dialect, recorded, pinned):
+        if not _same_part(old, new):
+            yield name, next(part.path for part in (old, new) if part is not None), old, new
+
+
+def _places(dialect: Dialect, recorded: JsonValue, pinned: JsonValue) -> Sequence[str]:
+    """All places, by JSON path, in which two requests differ."""
+    found = [path for _, path, _, _ in _changed_parts(dialect, recorded, pinned)]
+    if _changed_messages(dialect, recorded, pinned):
+        found.append(dialect.messages_path)
+    return list(dict.fromkeys(found))
+
+
+def _lengths(dialect: Dialect, recorded: JsonValue, pinned: JsonValue) -> str:
+    """How many messages both sides have, where that differs."""
+    old, new = len(dialect.message_list(recorded)), len(dialect.message_list(pinned))
+    if old == new:
+        return ""
+    return f"{old} {'message' if old == 1 else 'messages'} recorded, {new} sent"
 
 
 def _changed_messages(dialect: Dialect, recorded: JsonValue, pinned: JsonValue) -> int:
@@ -172,10 +204,3 @@ def _changed_messages(dialect: Dialect, recorded: JsonValue, pinned: JsonValue) 
         dialect.message_list(recorded), dialect.message_list(pinned), fillvalue=MISSING
     )
     return sum(not same_or_missing(old, new) for old, new in pairs)
-
-
-def _explained(
-    kind: str, change: Change, nearest: Candidate, request: int, also: Sequence[str]
-) -> Divergence:
-    subject = f"model request {request} differs from turn {nearest.number}"
-    return explained(subject, kind, change, also, request=request, turn=nearest.number)

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from flowproof.boundary.http1 import Reply, Request
 from flowproof.boundary.mocks import MockResults, ResultsExhausted
-from flowproof.boundary.traffic import UnservedRequests
+from flowproof.boundary.traffic import UnservedRequests, arrival
 from flowproof.dialects.interface import Asked, Dialect, Target
 from flowproof.dialects.registry import find, find_side, resembling
 from flowproof.model.jsonvalue import MAX_DEPTH, JsonError, JsonObject, deeper_than, parse, write
+from flowproof.model.outcome import NOT_SERVED
 from flowproof.model.rawtext import to_bytes
+from flowproof.model.served import ADVICE
 from flowproof.model.trajectory import ToolCall
 from flowproof.model.turn import Operation, Response
 
@@ -111,13 +113,16 @@ class Intake:
         return ModelCall(dialect, operation, target, asked, pinned, mocked)
 
     def _unserved(self, request: Request) -> Unserved:
-        upgrade = any(name == "upgrade" for name, _ in request.headers)
-        if upgrade and (served := find("POST", request.path)) is not None:
+        kind = arrival(request)
+        self.unserved.note(request.method, request.path, kind)
+        if kind == "upgrade" and (served := find("POST", request.path)) is not None:
             # Clients that would rather use a WebSocket fall back to a request of their own.
             message = f"flowproof serves {request.path} over HTTP/1.1, not over a WebSocket"
             return Unserved(served[0], message, 426)
-        self.unserved.note(request.method, request.path)
-        message = f"flowproof serves no model API at {request.method} {request.path}"
+        at = "a WebSocket at" if kind == "websocket" else request.method
+        message = f"{NOT_SERVED} {at} {request.path}"
+        if known := ADVICE.get(kind):
+            message += f" ({known})"
         return Unserved(resembling(request.path, request.headers), message)
 
     def learn(self, dialect: Dialect, response: Response) -> None:
@@ -174,10 +179,12 @@ async def answer_probe(reply: Reply) -> None:
     await reply.send(200, [("content-type", "text/plain; charset=utf-8")], b"Ollama is running")
 
 
-async def refuse(dialect: Dialect, reply: Reply, message: str, status: int = 400) -> None:
+async def refuse(
+    dialect: Dialect, reply: Reply, message: str, status: int = 400, code: str = REFUSAL_CODE
+) -> None:
     """Answer so that the client fails at once: a status that SDKs do not retry (400, 413, 415),
     and the diagnosis where their error messages show it."""
-    body = dialect.error(status, message, REFUSAL_CODE)
+    body = dialect.error(status, message, code)
     await reply.send(status, [_JSON, NO_RETRY], write(body).encode())
 
 

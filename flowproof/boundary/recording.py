@@ -22,7 +22,7 @@ class Exchange:
     complete answer exists. With neither it is still in flight. `broken` marks a response that is
     a stream in which the upstream reported an error, `left` that its client had gone before it
     was told. `unread` says what of it flowproof does not understand, though a client may.
-    `upstream` is the base URL that it went to."""
+    `upstream` is the URL that it went to, without its query, `provider` whose it is."""
 
     number: int
     operation: Operation
@@ -35,6 +35,7 @@ class Exchange:
     left: bool = False
     unread: str | None = None
     upstream: str = ""
+    provider: str = ""
 
     @property
     def transient(self) -> bool:
@@ -101,7 +102,7 @@ class Recording:
                 problems.append(
                     f"model request {exchange.number} cannot be recorded: {exchange.unread}{where}"
                 )
-            elif exchange.transient and self._retried(exchange, keep_retries=keep_retries):
+            elif exchange.transient and self._dropped(exchange, keep_retries=keep_retries):
                 dropped += 1
             elif exchange.response is None:
                 reason = exchange.failure or "it was still unanswered when the agent ended"
@@ -110,10 +111,12 @@ class Recording:
                 turns.append(_turn(exchange, exchange.response))
         return Recorded(tuple(turns), dropped, tuple(problems))
 
-    def _retried(self, failed: Exchange, *, keep_retries: bool) -> bool:
-        """Whether a failure is left out because an equal request succeeded after it."""
-        if keep_retries and failed.response is not None:
-            return False
+    def _dropped(self, failed: Exchange, *, keep_retries: bool) -> bool:
+        """Whether a transient failure is left out."""
+        return self.made_good(failed) and (failed.response is None or not keep_retries)
+
+    def made_good(self, failed: Exchange) -> bool:
+        """Whether an equal request succeeded later."""
         return any(
             later.succeeded
             and later.operation == failed.operation

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 
 import anyio
 
+from flowproof.boundary import azure
 from flowproof.boundary.http1 import Headers, Reply, Request
 from flowproof.boundary.model_proxy import (
     Intake,
@@ -26,14 +27,17 @@ from flowproof.boundary.model_proxy import (
 from flowproof.boundary.recording import Exchange, Recording
 from flowproof.boundary.side_recording import SideExchange, SideRecording
 from flowproof.boundary.upstream import NoAnswer, NoUpstream, Upstream, UpstreamReply
-from flowproof.dialects.interface import Dialect
+from flowproof.dialects.interface import Dialect, Target
 from flowproof.dialects.sse import FrameError
 from flowproof.model.jsonvalue import JsonError, parse, write
-from flowproof.model.outcome import Divergence
+from flowproof.model.outcome import CANNOT_RECORD, NO_ANSWER, Divergence
 from flowproof.model.rawtext import from_bytes
 from flowproof.model.turn import Response
 from flowproof.model.visible import visible
 
+UPSTREAM_CODE = "flowproof_upstream"
+"""What an agent is told, in the words of its API, where no upstream answers it."""
+UNREADABLE_CODE = "flowproof_unreadable"
 _SHOWN = 100
 
 
@@ -86,11 +90,15 @@ class RecordingProxy:
         if isinstance(call, Probe):
             await answer_probe(reply)
             return
-        if isinstance(call, SideRequest | ModelCall) and (reason := self._strand(call)):
-            await refuse(call.dialect, reply, f"flowproof: cannot record: {reason}")
-            return
+        provider = ""
+        if isinstance(call, SideRequest | ModelCall):
+            provider = self._provider(call, request)
+            if reason := self._strand(call, provider):
+                message = f"{CANNOT_RECORD}: {reason}"
+                await refuse(call.dialect, reply, message, code=UPSTREAM_CODE)
+                return
         if isinstance(call, SideRequest):
-            await self._beside(call, request, reply)
+            await self._beside(call, provider, request, reply)
             return
         if isinstance(call, ModelCall):
             call = call.too_deep() or call
@@ -99,15 +107,23 @@ class RecordingProxy:
                 self._reject_beside(call)
             else:
                 self._reject(call.kind, call.message)
-            message = f"flowproof: cannot record: {call.message}"
-            await refuse(call.dialect, reply, message, call.status)
+            message = f"{CANNOT_RECORD}: {call.message}"
+            await refuse(call.dialect, reply, message, call.status, UNREADABLE_CODE)
             return
-        await self._forward(call, request, reply)
+        await self._forward(call, provider, request, reply)
 
-    def _strand(self, call: ModelCall | SideRequest) -> str:
+    def _provider(self, call: ModelCall | SideRequest, request: Request) -> str:
+        """Whose upstream a request goes to."""
+        if isinstance(call, SideRequest):
+            owner, path = call.route.endpoint.provider, call.route.target.path
+        else:
+            owner, path = call.dialect.provider, call.operation.path
+        return self._upstream.among(azure.places(owner, _sent(request), path))
+
+    def _strand(self, call: ModelCall | SideRequest, provider: str) -> str:
         """What to do so that a request has an upstream; empty if it has one."""
         try:
-            self._upstream.base_url(_provider(call))
+            self._upstream.base_url(provider)
         except NoUpstream as error:
             name = call.dialect.name
             if isinstance(call, SideRequest):
@@ -115,20 +131,24 @@ class RecordingProxy:
                 self.side_calls.requests += 1
             else:
                 self.refused += 1
-            return self.stranded.setdefault(name, f"record needs an upstream for {name}: {error}")
+            if provider == azure.AZURE:
+                name += " from a client of Azure"
+            return self.stranded.setdefault(name, f"no upstream for {name}: {error}")
         return ""
 
-    async def _forward(self, call: ModelCall, request: Request, reply: Reply) -> None:
+    async def _forward(
+        self, call: ModelCall, provider: str, request: Request, reply: Reply
+    ) -> None:
         exchange = self._recording.open(
             call.operation, call.request, call.mocked, call.asked.stream
         )
-        exchange.upstream = self._upstream.base_url(_provider(call))
         body = write(call.dialect.forwarded(call.request, call.asked)).encode()
         target = call.dialect.destination(call.operation, call.asked, call.target)
+        target = self._note_place(exchange, provider, target, request)
         framing = call.dialect.framing(call.asked)
         async with self._ending(exchange, call.dialect, reply):
             async with self._upstream.send(
-                _provider(call), request.method, target, request.headers, body
+                provider, request.method, target, request.headers, body
             ) as answer:
                 if answer.status >= 300 or answer.media_type not in framing.media_types:
                     await self._relay_body(exchange, answer, reply)
@@ -142,7 +162,19 @@ class RecordingProxy:
             if exchange.response is not None:
                 self._intake.learn(call.dialect, exchange.response)
 
-    async def _beside(self, call: SideRequest, request: Request, reply: Reply) -> None:
+    def _note_place(
+        self, exchange: Exchange | SideExchange, provider: str, target: Target, request: Request
+    ) -> Target:
+        """Note where an exchange goes: to this target below the provider's base URL."""
+        if provider in (azure.AZURE, azure.AZURE_V1):
+            target = Target(azure.below(_sent(request), target.path) + target.path, target.query)
+        exchange.provider = provider
+        exchange.upstream = self._upstream.base_url(provider) + target.path
+        return target
+
+    async def _beside(
+        self, call: SideRequest, provider: str, request: Request, reply: Reply
+    ) -> None:
         """Answer a side request: with what a replay would say, or forward it."""
         route = call.route
         known = self.side_calls.answered(route, call.body)
@@ -151,13 +183,10 @@ class RecordingProxy:
             return
         exchange = self.side_calls.open(route, call.body)
         body = b"" if call.body is None else write(call.body).encode()
-        provider = _provider(call)
-        exchange.upstream = self._upstream.base_url(provider)
+        target = self._note_place(exchange, provider, route.target, request)
         async with (
             self._ending(exchange, call.dialect, reply),
-            self._upstream.send(
-                provider, request.method, route.target, request.headers, body
-            ) as answer,
+            self._upstream.send(provider, request.method, target, request.headers, body) as answer,
         ):
             data = await answer.body()
             _keep(exchange, answer, data)
@@ -267,9 +296,9 @@ def _fault(data: str) -> str:
     return "this API does not speak"
 
 
-def _provider(call: ModelCall | SideRequest) -> str:
-    """Whose upstream a request goes to."""
-    return call.route.endpoint.provider if isinstance(call, SideRequest) else call.dialect.provider
+def _sent(request: Request) -> Target:
+    """Where a request arrived."""
+    return Target(request.path, request.query)
 
 
 def _keep(exchange: Exchange | SideExchange, answer: UpstreamReply, data: bytes) -> None:
@@ -296,7 +325,7 @@ def _plain_response(answer: UpstreamReply, data: bytes) -> Response:
 
 async def _bad_gateway(dialect: Dialect, reply: Reply, reason: str) -> None:
     """Tell the agent what a client of the real endpoint would see: a failure worth a retry."""
-    message = f"flowproof: the upstream gave no complete answer: {reason}"
+    message = f"{NO_ANSWER}: {reason}"
     headers: Headers = [("content-type", "application/json")]
-    body = write(dialect.error(502, message, "flowproof_upstream")).encode()
+    body = write(dialect.error(502, message, UPSTREAM_CODE)).encode()
     await reply.send(502, headers, body)

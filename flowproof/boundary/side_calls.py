@@ -5,19 +5,30 @@ Sans-I/O, as `cassette` is for turns; `side_recording` collects what it serves.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from flowproof.boundary.change import Change, explained, first_change
+from flowproof.boundary.change import Change, Difference, explained, first_change
+from flowproof.boundary.divergence import difference
 from flowproof.boundary.side_lookup import Lookup
+from flowproof.boundary.similarity import Sample, sample, similarity
+from flowproof.dialects.registry import by_name
 from flowproof.dialects.side_endpoints import SIDE_ENDPOINTS, Policy, SideRoute
 from flowproof.model.jsonvalue import JsonObject, JsonValue, same
 from flowproof.model.outcome import Divergence
 from flowproof.model.turn import Operation, SideCall
 from flowproof.model.visible import member_path, visible
 
-_NEAREST_OF = 32
+_NEAREST_OF = 200
 """How many recorded calls are compared in search of the nearest."""
 _SHOWN = 200
+_MODEL = re.compile(r"/(?:models|tunedModels|deployments)/([^/:?]+)")
+_COUNTED = {
+    "anthropic.count_tokens": "anthropic.messages",
+    "google.count_tokens": "google.generate",
+    "openai.count_tokens": "openai.responses",
+}
+"""Whose requests these endpoints are sent, so that a change is called what it is in a turn."""
 
 
 class SideCalls:
@@ -63,11 +74,19 @@ class SideCalls:
             return Divergence("side call", message, number)
         # Where several are as near, one that this run has not asked for yet is the one meant.
         candidates.sort(key=lambda pair: pair[0] in self._served)
+        sent = sample(body)
         nearest, recorded = min(
-            candidates[:_NEAREST_OF], key=lambda pair: _distance(pair[1], operation, body)
+            candidates[:_NEAREST_OF], key=lambda pair: _distance(pair[1], operation, body, sent)
         )
-        subject = f"{subject} differs from recorded side call {nearest + 1}"
-        return _difference(subject, recorded, operation, body, number)
+        which = f"recorded side call {nearest + 1}"
+        if len(candidates) == 1:
+            subject = f"{subject} differs from {which}"
+        else:
+            subject = (
+                f"{subject} is not among the {len(candidates)} recorded, and differs from {which}, "
+                "the nearest,"
+            )
+        return explained(subject, _difference(recorded, operation, body), request=number)
 
     @property
     def served(self) -> tuple[SideCall, ...]:
@@ -85,9 +104,13 @@ class SideCalls:
         )
 
 
-def _distance(call: SideCall, operation: Operation, body: JsonObject | None) -> int:
-    """How much a request differs from a recorded one: its path weighs more than a member."""
-    return 3 * (call.operation != operation) + len(_changed(call.request, body))
+def _distance(
+    call: SideCall, operation: Operation, body: JsonObject | None, sent: Sample
+) -> tuple[int, float]:
+    """How much a request differs from a recorded one: a path weighs more than a member, and of
+    those that differ in as many members the one that says the most similar things is nearer."""
+    members = 3 * (call.operation != operation) + len(_changed(call.request, body))
+    return members, -similarity(sample(call.request), sent)
 
 
 def _changed(recorded: JsonValue, sent: JsonValue) -> list[str]:
@@ -100,14 +123,28 @@ def _changed(recorded: JsonValue, sent: JsonValue) -> list[str]:
     ]
 
 
-def _difference(
-    subject: str, call: SideCall, operation: Operation, body: JsonObject | None, number: int
-) -> Divergence:
+def _difference(call: SideCall, operation: Operation, body: JsonObject | None) -> Difference:
     members = _changed(call.request, body)
     places = [member_path("$", name) for name in members]
     if call.operation != operation:
-        change = Change("the request path", call.operation.path, operation.path)
-        return explained(subject, "path", change, places, request=number)
-    kind = members[0] if members else "body"
+        paths = call.operation.path, operation.path
+        models = _only_model(*paths)
+        kind = "path" if models is None else "model"
+        return Difference(kind, Change("the request path", *(models or paths)), also=places)
+    counted = _COUNTED.get(operation.dialect)
+    if counted and members and isinstance(call.request, dict) and body is not None:
+        return difference(by_name(counted), call.request, body)
     change = first_change("$", call.request, body)
-    return explained(subject, kind, change, places[1:], request=number)
+    return Difference(members[0] if members else "body", change, also=places[1:])
+
+
+def _only_model(recorded: str, sent: str) -> tuple[str, str] | None:
+    """The models that two paths name, if they differ in nothing else."""
+    old, new = _MODEL.search(recorded), _MODEL.search(sent)
+    if old is None or new is None:
+        return None
+    rest = [
+        path[: found.start(1)] + path[found.end(1) :]
+        for path, found in ((recorded, old), (sent, new))
+    ]
+    return (old[1], new[1]) if rest[0] == rest[1] else None

@@ -21,7 +21,8 @@ conversation."""
 @dataclass(slots=True, eq=False)
 class SideExchange:
     """One request on its way. It ends with a `response`, or with a `failure`: a reason why no
-    complete answer exists. `upstream` is the base URL that it went to."""
+    complete answer exists. `upstream` is the URL that it went to, without its query, `provider`
+    whose it is."""
 
     number: int
     route: SideRoute
@@ -29,6 +30,7 @@ class SideExchange:
     response: Response | None = None
     failure: str | None = None
     upstream: str = ""
+    provider: str = ""
 
     @property
     def final(self) -> bool:
@@ -46,11 +48,12 @@ class SideExchange:
 class SideRecorded:
     """The side calls of a recording, each request once, in the order of their first arrival; how
     many failures were left out because an equal request was answered; and what keeps the rest
-    from being recorded."""
+    from being recorded. `exchanges` are those that the calls were made of."""
 
     calls: tuple[SideCall, ...]
     retries_dropped: int
     problems: tuple[str, ...]
+    exchanges: tuple[SideExchange, ...]
 
 
 @dataclass(slots=True)
@@ -96,13 +99,13 @@ class SideRecording:
         A pinned one has its first answer that is not transient, a free one its latest success.
         Without any, the last transient answer is kept, or it is a problem where one is missing.
         """
-        calls: list[SideCall] = []
+        made: list[SideExchange] = []
         problems: list[str] = []
         dropped = 0
         for equal in self._equal:
             if (kept := _kept(equal)) is not None:
                 dropped += sum(not one.final for one in equal)
-                calls.append(_call(kept))
+                made.append(kept)
             elif failed := next((one for one in equal if one.response is None), None):
                 reason = failed.failure or "it was still unanswered when the agent ended"
                 name = failed.route.endpoint.name
@@ -111,8 +114,8 @@ class SideRecording:
                     f"side call {failed.number} ({name}) has no answer: {reason}{where}"
                 )
             else:
-                calls.append(_call(equal[-1]))
-        return SideRecorded(tuple(calls), dropped, tuple(problems))
+                made.append(equal[-1])
+        return SideRecorded(tuple(map(_call, made)), dropped, tuple(problems), tuple(made))
 
 
 def _kept(equal: list[SideExchange]) -> SideExchange | None:

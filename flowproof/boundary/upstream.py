@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
@@ -149,6 +149,11 @@ class Upstream:
             )
             for provider, endpoint in endpoints.items()
         }
+
+    def among(self, providers: Sequence[str]) -> str:
+        """The first of these providers about which anything is known, else the last."""
+        known = (one for one in providers if one in self._endpoints or one in self._missing)
+        return next(known, providers[-1])
 
     def base_url(self, provider: str) -> str:
         """Where the requests of a provider go.

@@ -21,9 +21,18 @@ from flowproof.cli.options import Output, output_options
 def command(specs: tuple[Path, ...], out: Path | None, strict: bool, output: Output) -> int:
     """Run flows once against the real model; write each trace if everything held.
 
-    The model is named by FLOWPROOF_AGENT_UPSTREAM, else OPENAI_BASE_URL, else, where
-    OPENAI_API_KEY is set, the public endpoint. The key comes from FLOWPROOF_AGENT_KEY, else
-    OPENAI_API_KEY. A failure leaves the previous trace as it was.
+    Each provider's requests go to the endpoint that the first of these variables names:
+
+    \b
+      FLOWPROOF_UPSTREAM_OPENAI, _ANTHROPIC, _GOOGLE, _OLLAMA or _AZURE
+      FLOWPROOF_AGENT_UPSTREAM: a gateway for every provider
+      OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL,
+      OLLAMA_HOST, AZURE_OPENAI_ENDPOINT or AZURE_API_BASE
+      OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or
+      GOOGLE_API_KEY: its public endpoint
+
+    The key is FLOWPROOF_AGENT_KEY or the provider's own. One variable is enough for an agent
+    that asks one provider. A failure leaves the previous trace as it was.
     """
     from flowproof.cli.single import run_single
 

@@ -1,4 +1,4 @@
-"""`flowproof show`: print the trajectory that a trace holds."""
+"""`flowproof show`: print the trajectory that a trace holds, and the calls beside it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from flowproof.cli.options import put
 
 @click.command("show")
 @click.argument("trace", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print the trajectory as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as one JSON object.")
 def command(trace: Path, as_json: bool) -> None:
-    """Print the trajectory in TRACE: what was said, which tools were called, what came back."""
+    """Print the trajectory in TRACE: what was said, which tools were called, what came back.
+
+    Calls beside the conversation, such as for embeddings, are listed after it.
+    """
     from flowproof.flow.read_trace import require_spoken
     from flowproof.flow.trajectory import trajectory_of
     from flowproof.model.visible import visible
-    from flowproof.report.run_json import dump_part
-    from flowproof.report.trajectory_text import side_calls_text, trajectory_text
+    from flowproof.report.trajectory_text import shown_json, side_calls_text, trajectory_text
     from flowproof.trace.file import read_trace
 
     found = read_trace(trace, str(trace), "SPEC")
     require_spoken(found)
     trajectory = trajectory_of(found.turns)
     if as_json:
-        put(dump_part(trajectory))
+        put(shown_json(trajectory, found.side_calls))
         return
     made = [found.spec_name or trace.name, found.recorded, f"flowproof {found.flowproof}"]
     heading = visible("  ".join(part for part in made if part))

@@ -23,7 +23,7 @@ def run_single(
 
     protect_keys(environment())
     driver = CommandDriver(clock=SystemClock())
-    # The agent's guard starts on another core while we import what reads specs and traces.
+    # What guards the agent starts on another core while we import what reads specs and traces.
     with driver.prestart():
         from flowproof.cli.running import Plan, execute
         from flowproof.suite.discover import discover

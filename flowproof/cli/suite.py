@@ -181,7 +181,9 @@ def run_suite(
         slowest=slowest,
         engine=engine,
     )
-    return execute(wanted, output, project, CommandDriver(clock=SystemClock()))
+    driver = CommandDriver(clock=SystemClock())
+    with driver.prestart():
+        return execute(wanted, output, project, driver)
 
 
 @command.command("list")

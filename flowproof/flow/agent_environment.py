@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from flowproof.boundary.keys import PLACEHOLDER_KEY as PLACEHOLDER_KEY
 from flowproof.boundary.keys import placeholder_for
+from flowproof.flow.azure_environment import ApiType, azure_environment
 from flowproof.flow.providers import FLOWPROOF_UPSTREAMS, KEY_VARIABLE, KEY_VARIABLES
 
 PROMPT_VARIABLE = "FLOWPROOF_PROMPT"
@@ -25,8 +26,6 @@ _WITHOUT_VERSION = (
     "OLLAMA_API_BASE",  # litellm
     "OLLAMA_BASE_URL",  # pydantic-ai
 )
-_WHERE_SET = ("AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE")
-"""Their presence alone makes some clients speak to Azure."""
 _ALWAYS_KEYED = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 """Not GOOGLE_API_KEY: Google's client warns where both are set."""
 _UNLESS_SET = {
@@ -40,10 +39,14 @@ _LOOPBACK = ("127.0.0.1", "localhost")
 
 @dataclass(frozen=True, slots=True)
 class Handles:
-    """What `${flowproof.NAME}` stands for in a spec. `proxy_url` ends in /v1."""
+    """What `${flowproof.NAME}` stands for in a spec. `proxy_url` ends in /v1.
+
+    `api_type` is what the trace that is replayed tells of clients of Azure.
+    """
 
     proxy_url: str
     mcp_urls: Mapping[str, str]
+    api_type: ApiType = ""
 
     def values(self) -> dict[str, str]:
         """Every handle by its name."""
@@ -71,8 +74,8 @@ def agent_environment(
     environment |= dict.fromkeys(_ALWAYS_KEYED, PLACEHOLDER_KEY)
     urls = handles.values()
     environment |= dict.fromkeys(_WITH_VERSION, urls["proxy_url"])
-    known = (*_WITHOUT_VERSION, *(name for name in _WHERE_SET if name in environment))
-    environment |= dict.fromkeys(known, urls["proxy_url_no_v1"])
+    environment |= dict.fromkeys(_WITHOUT_VERSION, urls["proxy_url_no_v1"])
+    environment |= azure_environment(inherited, urls["proxy_url_no_v1"], handles.api_type)
     environment = _UNLESS_SET | environment
     environment[PROMPT_VARIABLE] = task
     for name in ("NO_PROXY", "no_proxy"):

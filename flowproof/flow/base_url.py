@@ -24,17 +24,27 @@ def base_url(provider: Provider, value: str, variable: str) -> str:
     """The base URL for one provider's requests, without a slash at its end.
 
     A version segment that the provider's dialects add themselves is cut off; for OpenAI, where
-    the base URL holds it, a bare host gets the usual one.
+    the base URL holds it, a bare host gets the usual one. For Azure the value is an endpoint, to
+    which its clients add `/openai`.
 
     :raises UsageError: if the value cannot be used; the message starts with `variable`.
     """
     if variable == "OLLAMA_HOST":
         value = _of_ollama_host(value)
     root, path = checked_url(value, variable)
+    if provider is AZURE:
+        return root + _azures(root, path)
     if not provider.versions:
         return root + (path or ("/openai" if owner_of(root) is AZURE else "/v1"))
     above, slash, last = path.rpartition("/")
     return root + (above if slash and last in provider.versions else path)
+
+
+def _azures(root: str, path: str) -> str:
+    """The path below which Azure's clients ask: they add `/openai` to any endpoint."""
+    ends = ("/openai/v1", "/v1", *(("/openai",) if owner_of(root) is AZURE else ()))
+    end = next((one for one in ends if path.endswith(one)), "")
+    return path.removesuffix(end) + "/openai"
 
 
 def checked_url(value: str, variable: str) -> tuple[str, str]:

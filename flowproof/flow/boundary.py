@@ -25,16 +25,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A URL, without its query, that a recording's requests went to. `named_by` is the variable
+    that holds its beginning, empty where nothing but a key chose it."""
+
+    url: str
+    named_by: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lanes:
     """What crossed the model boundary.
 
     `unconsumed` numbers recorded turns (from 1) that a replay never used. `side_calls` were
     recorded or used beside them, `side_missing` says which pinned ones a replay never made, by
     number (from 1) and name. `problems` say why
-    requests of a recording have no answer. `refused_key` explains, if it was so, that the
-    upstream answered nothing but that the credentials are wrong. `upstream` is where a
-    recording's requests went. `no_upstream` says of requests that could not go anywhere what to
-    do about it.
+    requests of a recording have no answer. `refused_key` says of upstreams that did not accept
+    their credentials what they were sent. `places` are where the model requests of a recording
+    went. `no_upstream` says of requests that could not go anywhere what to do about it.
     """
 
     turns: tuple[Turn, ...]
@@ -45,7 +53,7 @@ class Lanes:
     side_missing: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     refused_key: str = ""
-    upstream: str = ""
+    places: tuple[Place, ...] = ()
     no_upstream: tuple[str, ...] = ()
 
 

@@ -19,15 +19,19 @@ from flowproof.checks.warnings import (
     vacuous_guards,
 )
 from flowproof.errors import FlowproofError
+from flowproof.flow.answers import said
 from flowproof.flow.boundary import Lanes
 from flowproof.flow.job import FlowJob, relative
-from flowproof.flow.judge import Judgement, judge, refusal
+from flowproof.flow.judge import Judgement, judge
 from flowproof.flow.resolve_env import Prepared
 from flowproof.flow.trajectory import trajectory_of
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.flow_spec import Assertion, AssertNoToolCall, AssertToolCall, Times
 from flowproof.model.outcome import AssertionResult, Failed, Passed, Uncertifiable, Unjudged
+from flowproof.model.served import listed
 from flowproof.model.trajectory import Trajectory
+from flowproof.model.turn import SideCall
+from flowproof.model.visible import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,7 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
     if (
         lanes.divergence is not None
         or lanes.problems
+        or lanes.refused_key
         or not (answered or job.spec.agent.keep_retries)
     ):
         results = tuple(_as_far_as_it_went(prepared.assertions, results))
@@ -67,6 +72,8 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
     vacuous = vacuous_guards(prepared.assertions, trajectory, declared)
     if job.strict:
         results = tuple(_unproven(prepared.assertions, results, vacuous))
+    failed = list(_failed_side_calls(job, lanes))
+    doubts = (*_unserved(lanes), *(text for text, doubtful in failed if doubtful))
     judgement = judge(
         job.spec.agent,
         job.phase,
@@ -76,14 +83,18 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
         answered=answered,
         asserted=len(results) > len(vacuous),
         strict=job.strict,
+        doubts=doubts,
     )
     warnings = (
         *interception_warnings(job.spec.mocks, prepared.assertions, (), trajectory),
         *guard_warnings(vacuous),
         *mock_warnings(job.spec.mocks, trajectory),
         *_task_warnings(prepared, trajectory),
-        *_refusals(job, lanes, trajectory),
+        # Without any answer of a model, they are the reason of the verdict.
+        *(_refusals(job, lanes, trajectory) if answered or job.spec.agent.keep_retries else ()),
         *_place(job, prepared, ended, lanes),
+        *_unserved(lanes),
+        *(text for text, _ in failed),
     )
     checked = Checked(judgement, results, trajectory, warnings)
     if not judgement.verdict.green:
@@ -160,6 +171,40 @@ def _refusals(job: FlowJob, lanes: Lanes, trajectory: Trajectory) -> Iterator[st
     unreadable = trajectory.unreadable_turns()
     for number, turn in enumerate(lanes.turns, 1):
         if number in unreadable:
-            yield f"turn {number} holds an answer that flowproof cannot read: {refusal(turn)}"
+            yield f"turn {number} holds an answer that flowproof cannot read: {said(turn.response)}"
         elif turn.response.status >= 400 or turn.response.text is not None:
-            yield f"turn {number} holds no answer of a model: {refusal(turn)}"
+            yield f"turn {number} holds no answer of a model: {said(turn.response)}"
+
+
+_LISTED = 5
+_SHOWN = 200
+
+
+def _unserved(lanes: Lanes) -> Iterator[str]:
+    """What an agent asked for in vain beside its turns, and went on without."""
+    found = [one for one in lanes.traffic.unserved if one.kind != "upgrade"]
+    # Without any turn they are the reason of the verdict.
+    if found and lanes.traffic.requests:
+        yield (
+            "the agent also asked for what flowproof does not serve, so nothing of it is tested: "
+            f"{listed(found, _LISTED)}"
+        )
+
+
+def _failed_side_calls(job: FlowJob, lanes: Lanes) -> Iterator[tuple[str, bool]]:
+    """The side calls without a success, by endpoint and status; and whether a strict run refuses
+    them.
+
+    Clients look for lists, models and counts of tokens where an upstream may well have none, and
+    do without. An embedding is asked for to be used.
+    """
+    failed: dict[tuple[str, int], list[SideCall]] = {}
+    for call in lanes.side_calls:
+        if call.response.status >= 300 or call.response.text is not None:
+            failed.setdefault((call.operation.dialect, call.response.status), []).append(call)
+    for (name, _), calls in failed.items():
+        first = calls[0]
+        count = "a side call" if len(calls) == 1 else f"{len(calls)} side calls"
+        asked = f"{first.method} {visible(first.operation.path[:_SHOWN])}"
+        text = f"{count} of {name} ({asked}) failed: {said(first.response)}"
+        yield text, name.endswith(".embeddings") and not job.spec.agent.keep_retries

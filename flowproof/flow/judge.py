@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from flowproof.errors import ExitCode
+from flowproof.flow.answers import is_foreign, said
 from flowproof.flow.boundary import Lanes
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.flow_spec import Agent
@@ -20,8 +21,7 @@ from flowproof.model.outcome import (
     Verdict,
 )
 from flowproof.model.phase import Phase
-from flowproof.model.turn import Turn
-from flowproof.model.visible import compact
+from flowproof.model.served import CLOUDS, none_served
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,16 @@ def judge(
     answered: bool,
     asserted: bool,
     strict: bool,
+    doubts: Sequence[str] = (),
 ) -> Judgement:
     """The verdict of a flow that ran to its end.
 
     `answered` says whether any turn holds an answer of a model, `asserted` whether any assertion
-    could have failed. The first finding decides, since it explains those after it; all are told.
+    could have failed. `doubts` are what a strict run takes for its author's errors. The first
+    finding decides, since it explains those after it; all are told.
     """
-    findings = list(_findings(agent, phase, ended, lanes, results, answered=answered))
+    doubts = doubts if strict else ()
+    findings = list(_findings(agent, phase, ended, lanes, results, doubts, answered=answered))
     if findings:
         reason = "\n".join(finding.text for finding in findings)
         return Judgement(findings[0].verdict, findings[0].exit_code, reason)
@@ -76,6 +79,7 @@ def _findings(
     ended: AgentExit,
     lanes: Lanes,
     results: Sequence[AssertionResult],
+    doubts: Sequence[str],
     *,
     answered: bool,
 ) -> Iterator[Finding]:
@@ -86,7 +90,7 @@ def _findings(
         yield _author(f"the agent could not be started: {ended.error}")
         return
     if lanes.no_upstream:
-        yield from map(_author, lanes.no_upstream)
+        yield from (_author(f"cannot record: {reason}") for reason in lanes.no_upstream)
         return
     if lanes.divergence is not None:
         # What the agent did after it was refused says nothing about the agent.
@@ -95,7 +99,7 @@ def _findings(
     if ended.timed_out:
         yield _fault(f"the agent was still running after {agent.timeout:g} s and was ended")
     if lanes.refused_key:
-        yield _author(f"the upstream refused the credentials: {lanes.refused_key}")
+        yield _author(f"the upstream refused the credentials: {lanes.refused_key}\n{_ALLOWED}")
     for problem in lanes.problems:
         yield Finding(Verdict.ERROR, ExitCode.WORLD_ERROR, problem)
     if lanes.refused_key or lanes.problems:
@@ -113,24 +117,26 @@ def _findings(
     if not ended.timed_out and ended.status != agent.expect_exit:
         yield _fault(_exit(agent, ended))
     yield from _assertion_findings(results)
+    yield from map(_author, doubts)
+
+
+_SHOWN = 20
+_ALLOWED = "if that is what the flow is about, set agent.keep_retries: true"
 
 
 def _no_answer(phase: Phase, lanes: Lanes) -> Finding:
     """Errors alone make no recording: an agent that shrugs them off would pass for ever."""
-    said = "; ".join(dict.fromkeys(refusal(turn) for turn in lanes.turns[:20]))
-    text = f"no request got an answer of a model from {lanes.upstream}: {said}"
-    allowed = "if that is what the flow is about, set agent.keep_retries: true"
-    if phase == "record":
-        return Finding(Verdict.ERROR, ExitCode.WORLD_ERROR, f"{text} ({allowed})")
-    return _author(f"the recording holds no answer of a model: {said} ({allowed})")
-
-
-def refusal(turn: Turn) -> str:
-    """What the upstream said in place of an answer."""
-    response = turn.response
-    if response.text is not None:
-        return f"status {response.status}, {response.content_type}: {compact(response.text)}"
-    return f"status {response.status}: {compact(response.body)}"
+    answers = [turn.response for turn in lanes.turns]
+    told = "; ".join(dict.fromkeys(map(said, answers[:_SHOWN])))
+    allowed = "" if answers and all(map(is_foreign, answers)) else f" ({_ALLOWED})"
+    if phase == "replay":
+        return _author(f"the recording holds no answer of a model: {told}{allowed}")
+    asked = " and ".join(place.url for place in lanes.places[:_SHOWN])
+    text = f"no request got an answer of a model from {asked}: {told}"
+    named = dict.fromkeys(place.named_by for place in lanes.places if place.named_by)
+    if named and any(one.status == 404 or is_foreign(one) for one in answers):
+        text += f"; is {' and '.join(named)} right?"
+    return Finding(Verdict.ERROR, ExitCode.WORLD_ERROR, text + allowed)
 
 
 def _fault(text: str) -> Finding:
@@ -177,15 +183,7 @@ def _ending(ended: AgentExit) -> str:
 def _no_requests(phase: Phase, ended: AgentExit, lanes: Lanes) -> str:
     beside = _beside(lanes)
     if unserved := lanes.traffic.unserved:
-        listed = ", ".join(f"{one.method} {one.path} ({one.count}×)" for one in unserved)
-        if beside:
-            listed += f", and {beside}"
-        return (
-            "no model request arrived that flowproof serves; what arrived was: "
-            f"{listed}. It serves the model APIs of OpenAI (Chat Completions, Responses), "
-            "Anthropic (Messages), Google (generateContent) and Ollama (chat, generate); is the "
-            "client's base URL right, and its API one of these?"
-        )
+        return none_served(unserved, beside)
     if beside:
         return (
             f"no model request arrived, only {beside}: those are beside a conversation, and "
@@ -202,8 +200,7 @@ def _no_requests(phase: Phase, ended: AgentExit, lanes: Lanes) -> str:
         "flowproof sets (OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL, OLLAMA_HOST "
         "…): map the variable it reads in agent.env, such as MY_BASE_URL: "
         '"${flowproof.proxy_url}". '
-        "A client of Vertex AI or Bedrock asks hosts of its cloud and is not served: let it use "
-        "the model's own API"
+        f"{CLOUDS}"
     )
 
 

@@ -11,32 +11,34 @@ from urllib.parse import urlsplit
 
 UPSTREAM_VARIABLE = "FLOWPROOF_AGENT_UPSTREAM"
 KEY_VARIABLE = "FLOWPROOF_AGENT_KEY"
+UPSTREAM_PREFIX = "FLOWPROOF_UPSTREAM_"
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """Who answers at a set of public hosts, and the variables that hold a key for them."""
+class Provider:
+    """A company that serves a model API at a set of public hosts, and the variables that hold a
+    key for them, by precedence. `url` is its public endpoint, empty where requests go
+    there only if it is named; `base_variables` are those in which its clients look for another
+    one, `key_header` is where its API expects a key. `versions` are the last path segments of a
+    base URL that the dialects of this provider add themselves."""
 
     hosts: tuple[str, ...]
     key_variables: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Provider(Owner):
-    """A company that serves a model API. `url` is its public endpoint, empty where requests go
-    there only if it is named; `key_header` is where its API expects a key. `versions` are the
-    last path segments of a base URL that the dialects of this provider add themselves."""
-
     name: str
     url: str
-    base_variable: str
+    base_variables: tuple[str, ...]
     key_header: str
     versions: tuple[str, ...]
 
     @property
+    def base_variable(self) -> str:
+        """The variable that most of its clients read."""
+        return self.base_variables[0]
+
+    @property
     def upstream_variable(self) -> str:
         """The variable that names the upstream of this provider alone."""
-        return f"FLOWPROOF_UPSTREAM_{self.name.upper()}"
+        return f"{UPSTREAM_PREFIX}{self.name.upper()}"
 
 
 _VERSIONS = ("v1", "v1beta", "v1alpha")
@@ -45,16 +47,16 @@ OPENAI = Provider(
     key_variables=("OPENAI_API_KEY",),
     name="openai",
     url="https://api.openai.com/v1",
-    base_variable="OPENAI_BASE_URL",
+    base_variables=("OPENAI_BASE_URL",),
     key_header="authorization",
     versions=(),
 )
 ANTHROPIC = Provider(
     hosts=("api.anthropic.com",),
-    key_variables=("ANTHROPIC_API_KEY",),
+    key_variables=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
     name="anthropic",
     url="https://api.anthropic.com",
-    base_variable="ANTHROPIC_BASE_URL",
+    base_variables=("ANTHROPIC_BASE_URL",),
     key_header="x-api-key",
     versions=_VERSIONS,
 )
@@ -63,7 +65,7 @@ GOOGLE = Provider(
     key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"),
     name="google",
     url="https://generativelanguage.googleapis.com",
-    base_variable="GOOGLE_GEMINI_BASE_URL",
+    base_variables=("GOOGLE_GEMINI_BASE_URL",),
     key_header="x-goog-api-key",
     versions=_VERSIONS,
 )
@@ -72,19 +74,30 @@ OLLAMA = Provider(
     key_variables=("OLLAMA_API_KEY",),
     name="ollama",
     url="",
-    base_variable="OLLAMA_HOST",
+    base_variables=("OLLAMA_HOST",),
     key_header="authorization",
     versions=("api", *_VERSIONS),
 )
-PROVIDERS: Mapping[str, Provider] = {p.name: p for p in (OPENAI, ANTHROPIC, GOOGLE, OLLAMA)}
-
-AZURE = Owner(
+AZURE = Provider(
     hosts=("openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"),
-    key_variables=("AZURE_OPENAI_API_KEY", "AZURE_API_KEY"),
+    key_variables=(
+        "AZURE_OPENAI_API_KEY",
+        "AZURE_API_KEY",
+        "AZURE_OPENAI_AD_TOKEN",
+        "AZURE_AD_TOKEN",
+    ),
+    name="azure",
+    url="",
+    base_variables=("AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE"),
+    key_header="api-key",
+    versions=(),
 )
-"""Resources of Azure, which serve the APIs of others."""
+"""Resources of Azure, whose clients speak OpenAI's API on paths of their own; they serve the
+APIs of others as well."""
+PROVIDERS: Mapping[str, Provider] = {p.name: p for p in (OPENAI, ANTHROPIC, GOOGLE, OLLAMA, AZURE)}
 
-_OWNERS: tuple[Owner, ...] = (*PROVIDERS.values(), AZURE)
+BEARER_VARIABLES = ("ANTHROPIC_AUTH_TOKEN", "AZURE_OPENAI_AD_TOKEN", "AZURE_AD_TOKEN")
+"""Those whose value clients send as a bearer token, whatever the header for keys is."""
 
 FLOWPROOF_UPSTREAMS = (
     UPSTREAM_VARIABLE,
@@ -92,21 +105,54 @@ FLOWPROOF_UPSTREAMS = (
 )
 """Every variable of ours that names an upstream."""
 
+_OTHER_KEYS = (
+    "OPENAI_ADMIN_KEY",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "AI_GATEWAY_API_KEY",
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "CEREBRAS_API_KEY",
+    "COHERE_API_KEY",
+    "CO_API_KEY",
+    "DASHSCOPE_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "FIREWORKS_API_KEY",
+    "GROQ_API_KEY",
+    "LITELLM_API_KEY",
+    "MISTRAL_API_KEY",
+    "MOONSHOT_API_KEY",
+    "NVIDIA_API_KEY",
+    "OPENROUTER_API_KEY",
+    "PERPLEXITY_API_KEY",
+    "PERPLEXITYAI_API_KEY",
+    "PPLX_API_KEY",
+    "REPLICATE_API_TOKEN",
+    "SAMBANOVA_API_KEY",
+    "TOGETHERAI_API_KEY",
+    "TOGETHER_API_KEY",
+    "VOYAGE_API_KEY",
+    "XAI_API_KEY",
+    "ZAI_API_KEY",
+)
+"""Keys of models that flowproof never sends: in an agent's hands they would cost money at a
+replay. Tokens that open more than models, such as HF_TOKEN, are not among them."""
+
 KEY_VARIABLES = (
     KEY_VARIABLE,
-    *(name for owner in _OWNERS for name in owner.key_variables),
-    # Never sent by flowproof, and as secret as the others.
-    "ANTHROPIC_AUTH_TOKEN",
-    "AZURE_OPENAI_AD_TOKEN",
-    "CLAUDE_CODE_OAUTH_TOKEN",
+    *(name for provider in PROVIDERS.values() for name in provider.key_variables),
+    *_OTHER_KEYS,
 )
 """Every variable that may hold a real key."""
 
 
-def owner_of(url: str) -> Owner | None:
+def owner_of(url: str) -> Provider | None:
     """Whose public host a URL names, also under a regional or resource name such as
     `eu.api.openai.com`, or with the final dot that DNS allows."""
     host = f".{(urlsplit(url).hostname or '').rstrip('.')}"
     return next(
-        (owner for owner in _OWNERS if any(host.endswith(f".{one}") for one in owner.hosts)), None
+        (
+            owner
+            for owner in PROVIDERS.values()
+            if any(host.endswith(f".{one}") for one in owner.hosts)
+        ),
+        None,
     )

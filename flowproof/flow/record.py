@@ -6,26 +6,29 @@ Its counterpart is `replay`.
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 
 import anyio
 
+from flowproof.boundary import azure
 from flowproof.boundary.endpoint import Endpoint, Limits
 from flowproof.boundary.mocks import MockResults
 from flowproof.boundary.model_proxy import Intake
-from flowproof.boundary.recording import Recording
+from flowproof.boundary.recording import Exchange, Recording
 from flowproof.boundary.recording_proxy import RecordingProxy
+from flowproof.boundary.side_recording import SideExchange, SideRecorded
 from flowproof.boundary.upstream import open_upstream
-from flowproof.dialects.registry import by_name
 from flowproof.flow.agent_environment import Handles
-from flowproof.flow.boundary import Lanes, Port, listening
+from flowproof.flow.answers import refuses_key
+from flowproof.flow.boundary import Lanes, Place, Port, listening
+from flowproof.flow.providers import AZURE, UPSTREAM_VARIABLE
 from flowproof.flow.resolve_env import Prepared
 from flowproof.flow.upstream import UpstreamChoice, authorization, choose_upstreams
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.traffic import ModelTraffic
-from flowproof.model.turn import Turn
+from flowproof.model.turn import Response
+from flowproof.model.visible import compact
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +78,8 @@ class RecordBoundary:
             divergence=self.proxy.rejected,
             side_calls=beside.calls,
             problems=(*recorded.problems, *beside.problems),
-            refused_key=self._refused_keys(recorded.turns),
-            upstream=" and ".join(choice.url for choice, _ in self._asked(recorded.turns)),
+            refused_key="" if self.keep_retries else self._refused_keys(beside),
+            places=tuple(dict.fromkeys(map(self._place, self.recording.exchanges))),
             no_upstream=tuple(self.proxy.stranded.values()),
         )
 
@@ -87,26 +90,40 @@ class RecordBoundary:
                 # A connection may hold another request behind the one that was answered.
                 await self.port.drain(answered=False)
 
-    def _asked(self, turns: Sequence[Turn]) -> Sequence[tuple[UpstreamChoice, set[int]]]:
-        """The upstreams that answered, with the statuses of their answers."""
-        statuses: dict[str, set[int]] = defaultdict(set)
-        for turn in turns:
-            statuses[by_name(turn.operation.dialect).provider].add(turn.response.status)
-        return [(self.choices[provider], found) for provider, found in statuses.items()]
+    def _place(self, exchange: Exchange) -> Place:
+        choice = self.choices[exchange.provider]
+        return Place(exchange.upstream, "" if choice.public else choice.named_by)
 
-    def _refused_keys(self, turns: Sequence[Turn]) -> str:
-        asked = self._asked(turns)
-        if not all(statuses <= {401, 403} for _, statuses in asked):
-            return ""
-        return "; ".join(_refused_key(choice, statuses) for choice, statuses in asked)
+    def _refused_keys(self, beside: SideRecorded) -> str:
+        """Which upstreams refused what they were sent, a line for each key."""
+        refused: dict[str, list[tuple[str, Response]]] = {}
+        for exchange, response in self._refused(beside):
+            sent = _sent(self.choices[exchange.provider])
+            refused.setdefault(sent, []).append((exchange.upstream, response))
+        return "\n".join(_refused_key(sent, found) for sent, found in refused.items())
+
+    def _refused(self, beside: SideRecorded) -> Iterator[tuple[Exchange | SideExchange, Response]]:
+        """What was recorded of answers that refuse a key."""
+        exchanges: list[Exchange | SideExchange] = [*self.recording.exchanges, *beside.exchanges]
+        for one in exchanges:
+            if one.response is None or not refuses_key(one.response):
+                continue
+            # A key that the same request succeeded with later is no wrong one.
+            if not (isinstance(one, Exchange) and self.recording.made_good(one)):
+                yield one, one.response
 
 
-def _refused_key(choice: UpstreamChoice, statuses: set[int]) -> str:
+def _sent(choice: UpstreamChoice) -> str:
     key = f"the key in {choice.key_from}" if choice.key_from else "no key"
-    return (
-        f"{choice.url} answered {' and '.join(map(str, sorted(statuses)))}: it was sent {key}; "
-        f"set {choice.key_variable} to a key that it accepts"
-    )
+    return f"it was sent {key}; set {choice.key_variable} to a key that it accepts"
+
+
+def _refused_key(sent: str, refused: list[tuple[str, Response]]) -> str:
+    statuses = " and ".join(map(str, sorted({response.status for _, response in refused})))
+    urls = " and ".join(dict.fromkeys(url for url, _ in refused))
+    first = refused[0][1]
+    words = compact(first.body if first.text is None else first.text)
+    return f"{urls} answered {statuses}: {sent} (it said: {words})"
 
 
 @contextlib.asynccontextmanager
@@ -127,9 +144,11 @@ async def open_record(
     :raises PortTaken: if a fixed port is in use.
     """
     upstreams = choose_upstreams(environ)
+    choices = dict(upstreams.chosen)
+    if (azures := choices.get(AZURE.name)) is not None and azures.named_by != UPSTREAM_VARIABLE:
+        choices[azure.AZURE_V1] = azures
     endpoints = {
-        name: Endpoint(choice.url, authorization(choice))
-        for name, choice in upstreams.chosen.items()
+        name: Endpoint(choice.url, authorization(choice)) for name, choice in choices.items()
     }
     intake = Intake(MockResults(prepared.mocks))
     recording = Recording()
@@ -142,7 +161,7 @@ async def open_record(
             intake,
             recording,
             RecordingProxy(intake, recording, upstream),
-            upstreams.chosen,
+            choices,
             keep_retries,
             grace,
             limits.max_body,

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from flowproof.flow.agent_environment import Handles
+from flowproof.flow.azure_environment import recorded_api_type
 from flowproof.flow.boundary import Lanes, Port, listening
 from flowproof.flow.resolve_env import Prepared
 from flowproof.model.traffic import ModelTraffic
@@ -36,7 +37,7 @@ class ReplayBoundary:
     @property
     def handles(self) -> Handles:
         """Where the agent finds it."""
-        return self.port.handles
+        return replace(self.port.handles, api_type=recorded_api_type(self.trace))
 
     @cached_property
     def intake(self) -> Intake:

@@ -9,19 +9,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flowproof.errors import UsageError
+from flowproof.files import shortened
 from flowproof.flow.base_url import base_url, checked_url
 from flowproof.flow.providers import (
     AZURE,
+    BEARER_VARIABLES,
     FLOWPROOF_UPSTREAMS,
     KEY_VARIABLE,
     OLLAMA,
+    OPENAI,
     PROVIDERS,
+    UPSTREAM_PREFIX,
     UPSTREAM_VARIABLE,
     Provider,
     owner_of,
 )
+from flowproof.spec.source import nearest
 
 _ANTHROPIC_OAUTH = "sk-ant-oat"
+_PRODUCTS = {"GEMINI": "GOOGLE", "CLAUDE": "ANTHROPIC", "GPT": "OPENAI", "CHATGPT": "OPENAI"}
+"""What a company's models are called, where that is no spelling of its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,7 @@ class UpstreamChoice:
     """Where requests of one provider's dialects go.
 
     `named_by` and `key_from` are the environment variables that decided, `key_variable` the one
-    that is asked first for a key; `key` never shows.
+    to set for another key; `key` never shows.
     """
 
     provider: Provider
@@ -42,10 +49,18 @@ class UpstreamChoice:
     def __repr__(self) -> str:
         return f"UpstreamChoice({self.url!r}, {self.named_by!r}, key from {self.key_from!r})"
 
+    @property
+    def public(self) -> bool:
+        """Whether it is a public endpoint that nothing but a key has chosen."""
+        return self.named_by in self.provider.key_variables
+
 
 @dataclass(frozen=True, slots=True)
 class Upstreams:
-    """The upstream of each provider that has one, and what to do about each other, by name."""
+    """The upstream of each provider that has one, and what to do about each other, by name.
+
+    What an Azure client asks goes to OpenAI's upstream where Azure is in neither of the two.
+    """
 
     chosen: Mapping[str, UpstreamChoice]
     missing: Mapping[str, str]
@@ -55,8 +70,9 @@ def choose_upstreams(environ: Mapping[str, str]) -> Upstreams:
     """Choose for every provider. One that cannot be used matters only once it is asked for.
 
     :raises UsageError: if no provider has a usable upstream, or a variable of flowproof's own
-        holds one that is none.
+        holds one that is none, or has a name that none has.
     """
+    _check_spelling(environ)
     for variable in FLOWPROOF_UPSTREAMS:
         if value := environ.get(variable, "").strip():
             checked_url(value, variable)
@@ -75,6 +91,9 @@ def choose_upstreams(environ: Mapping[str, str]) -> Upstreams:
             missing[name] = _how_to_name(provider)
         else:
             chosen[name] = choice
+    openai = chosen.get(OPENAI.name)
+    if AZURE.name not in chosen and openai is not None and not openai.public:
+        missing.pop(AZURE.name)
     if not chosen:
         raise malformed or UsageError(_nothing_named())
     return Upstreams(chosen, missing)
@@ -84,7 +103,8 @@ def choose_upstream(provider: Provider, environ: Mapping[str, str]) -> UpstreamC
     """Choose the upstream and key for one provider's dialects.
 
     The upstream is FLOWPROOF_UPSTREAM_<NAME>, else FLOWPROOF_AGENT_UPSTREAM, else the provider's
-    own base URL variable, else, if the provider's own key is set, its public endpoint.
+    own base URL variable, else, if the provider's own key is set, its public endpoint. Azure has
+    none where FLOWPROOF_UPSTREAM_OPENAI is set and its own is not.
 
     The key is FLOWPROOF_AGENT_KEY, else the provider's own, else, for an upstream named
     explicitly, ANTHROPIC_API_KEY or OPENAI_API_KEY. The provider's own comes first where
@@ -108,8 +128,9 @@ def authorization(choice: UpstreamChoice) -> dict[str, str]:
     scheme, _, rest = choice.key.partition(" ")
     if rest and scheme.isalpha():
         return {"authorization": choice.key}
-    header = "api-key" if owner_of(choice.url) is AZURE else choice.provider.key_header
-    if header == "authorization" or choice.key.startswith(_ANTHROPIC_OAUTH):
+    header = AZURE.key_header if owner_of(choice.url) is AZURE else choice.provider.key_header
+    bearer = choice.key_from in BEARER_VARIABLES or choice.key.startswith(_ANTHROPIC_OAUTH)
+    if bearer or header == "authorization":
         return {"authorization": f"Bearer {choice.key}"}
     return {header: choice.key}
 
@@ -123,15 +144,26 @@ def _choice(provider: Provider, environ: Mapping[str, str]) -> UpstreamChoice | 
     else:
         return None
     order = _key_order(provider, url, named_by, environ)
-    key_from = next((name for name in order if environ.get(name, "").strip()), None)
+    others = () if _keeps_to_its_own(provider, url, named_by) else _LAST_KEYS
+    key_from = next((name for name in (*order, *others) if environ.get(name, "").strip()), None)
     key = None if key_from is None else _checked_key(environ[key_from].strip(), key_from)
-    return UpstreamChoice(provider, url, named_by, key, key_from, order[0])
+    if key_from in order:
+        key_variable = key_from
+    elif named_by == UPSTREAM_VARIABLE:
+        key_variable = order[0]
+    else:
+        key_variable = (owner_of(url) or provider).key_variables[0]
+    return UpstreamChoice(provider, url, named_by, key, key_from, key_variable)
 
 
 def _naming(provider: Provider, environ: Mapping[str, str]) -> str | None:
     """The variable that names an upstream explicitly."""
-    variables = (provider.upstream_variable, UPSTREAM_VARIABLE, provider.base_variable)
-    return next((name for name in variables if environ.get(name, "").strip()), None)
+    variables = [provider.upstream_variable, UPSTREAM_VARIABLE, *provider.base_variables]
+    if provider is AZURE:
+        # Its clients are clients of OpenAI's API, and this names where those go.
+        variables.insert(1, OPENAI.upstream_variable)
+    found = next((name for name in variables if environ.get(name, "").strip()), None)
+    return None if provider is AZURE and found == OPENAI.upstream_variable else found
 
 
 def _own_key(provider: Provider, environ: Mapping[str, str]) -> str | None:
@@ -142,16 +174,21 @@ def _key_order(
     provider: Provider, url: str, named_by: str, environ: Mapping[str, str]
 ) -> tuple[str, ...]:
     """The variables that may hold the key, the first that is set counts."""
-    owner = owner_of(url)
-    own = (owner or provider).key_variables
+    own = (owner_of(url) or provider).key_variables
     public = named_by in provider.key_variables
     if named_by == provider.upstream_variable or (public and _others(provider, environ)):
-        order = (*own, KEY_VARIABLE)
-    else:
-        order = (KEY_VARIABLE, *own)
-    if owner is None and provider is not OLLAMA:
-        order += ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
-    return order
+        return (*own, KEY_VARIABLE)
+    return (KEY_VARIABLE, *own)
+
+
+_LAST_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+"""The keys that a gateway may take for whatever it serves."""
+
+
+def _keeps_to_its_own(provider: Provider, url: str, named_by: str) -> bool:
+    """Whether an upstream is sent no key of a provider that it does not belong to."""
+    azures = provider is AZURE and named_by != UPSTREAM_VARIABLE
+    return azures or provider is OLLAMA or owner_of(url) is not None
 
 
 def _others(provider: Provider, environ: Mapping[str, str]) -> bool:
@@ -169,20 +206,49 @@ def _checked_key(key: str, variable: str) -> str:
     return key
 
 
+def _check_spelling(environ: Mapping[str, str]) -> None:
+    """See that no variable looks like one of ours and is none.
+
+    :raises UsageError: if one does; a recording would go elsewhere than its author means.
+    """
+    for variable, value in environ.items():
+        if not variable.startswith(UPSTREAM_PREFIX) or variable in FLOWPROOF_UPSTREAMS:
+            continue
+        if not value.strip():
+            continue
+        word = variable.removeprefix(UPSTREAM_PREFIX)
+        names = [name.upper() for name in PROVIDERS]
+        meant = _PRODUCTS.get(word) or nearest(word, names)
+        hint = f"; did you mean {UPSTREAM_PREFIX}{meant.upper()}?" if meant else ""
+        raise UsageError(
+            f"{shortened(variable)} names no upstream that flowproof knows{hint} "
+            f"(accepted: {', '.join(FLOWPROOF_UPSTREAMS)})"
+        )
+
+
 def _how_to_name(provider: Provider) -> str:
-    public = f", or {provider.key_variables[0]} to use {provider.url}" if provider.url else ""
+    # A key that names an endpoint is one that clients of that endpoint look for themselves.
+    keys = " or ".join(_keys_shown(provider))
+    public = f", or {keys} to use {provider.url}" if provider.url else ""
     return (
         f"set {provider.upstream_variable}, {UPSTREAM_VARIABLE} (for every provider) or "
         f"{provider.base_variable} to its base URL{public}"
     )
 
 
+def _keys_shown(provider: Provider) -> tuple[str, ...]:
+    """The variables for a key that most users know."""
+    return tuple(name for name in provider.key_variables[:2] if name.endswith("_API_KEY"))
+
+
 def _nothing_named() -> str:
+    public = ", ".join(" or ".join(_keys_shown(p)) for p in PROVIDERS.values() if p.url)
     own = ", ".join(provider.base_variable for provider in PROVIDERS.values())
-    keys = ", ".join(p.key_variables[0] for p in PROVIDERS.values() if p.url)
     each = ", ".join(provider.upstream_variable for provider in PROVIDERS.values())
     return (
-        f"record needs a real model, and no upstream is named: set {UPSTREAM_VARIABLE} to the "
-        f"base URL of one that serves whatever the agent speaks; or, for one provider alone, one "
-        f"of {each}, or of its own {own}; or one of {keys} to use that provider's public endpoint"
+        "cannot record: no upstream is named, and a recording needs a real model. Set one of\n"
+        f"  a provider's key, for its public endpoint: {public}\n"
+        f"  a provider's own base URL: {own}\n"
+        f"  {UPSTREAM_VARIABLE}: the base URL of a gateway that serves whatever the agent speaks\n"
+        f"  the base URL for one provider alone: {each}"
     )

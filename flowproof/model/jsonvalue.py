@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -173,6 +173,19 @@ def scalar_text(value: JsonValue) -> str | None:
             return None
         case _:
             return json.dumps(value)
+
+
+def scalars(value: JsonValue, *, backwards: bool = False) -> Iterator[str]:
+    """The texts of all scalars in a value as `scalar_text` has them, in its order or against
+    it."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict | list):
+            inner = list(item.values()) if isinstance(item, dict) else item
+            waiting.extend(inner if backwards else reversed(inner))
+        else:
+            yield scalar_text(item) or ""
 
 
 def lookup(value: JsonValue, path: tuple[str, ...]) -> JsonValue | Missing:

@@ -57,6 +57,12 @@ class Excerpt:
 
 REFUSED = "flowproof: replay diverged"
 """How the answer to a diverged request begins, which agents tend to print."""
+CANNOT_RECORD = "flowproof: cannot record"
+"""How the answer to a request begins that no recording can hold."""
+NO_ANSWER = "flowproof: the upstream gave no complete answer"
+"""How the answer to a request begins to which a recording's upstream gave none."""
+NOT_SERVED = "flowproof serves no model API at"
+"""How the answer to a request begins that no dialect serves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Arrival: TypeAlias = Literal["request", "upgrade", "websocket", "cloud", "retrieval"]
+"""What an unserved request is: an `upgrade` to a WebSocket where a request would be served, any
+other `websocket`, one as clients of Vertex AI and Bedrock (a `cloud`) make it, the `retrieval` of
+an earlier response; else a `request`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +18,7 @@ class Unserved:
     method: str
     path: str
     count: int
+    kind: Arrival = "request"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,16 @@ from typing import TextIO
 
 from flowproof.errors import ExitCode
 from flowproof.model.agent_exit import AgentExit
-from flowproof.model.outcome import REFUSED, Divergence, Passed, Unjudged, Verdict
+from flowproof.model.outcome import (
+    CANNOT_RECORD,
+    NO_ANSWER,
+    NOT_SERVED,
+    REFUSED,
+    Divergence,
+    Passed,
+    Unjudged,
+    Verdict,
+)
 from flowproof.model.run_record import FlowRecord, RunRecord
 from flowproof.report.text import one_line, readable
 from flowproof.report.words import (
@@ -23,6 +32,7 @@ from flowproof.report.words import (
     counts_line,
     headline,
     hints,
+    notes,
     outcome_says,
     outcome_words,
     run_tone,
@@ -32,9 +42,14 @@ from flowproof.report.words import (
 
 LINE_LIMIT = 500
 BLOCK_LIMIT = 40
+VERBOSE_LIMIT = 1000
+"""Lines of what an agent printed that `-v` shows of one stream."""
 LIST_LIMIT = 20
 FEW = 10
 """A run of more flows is summed up at more length: its first lines are out of sight."""
+
+_REFUSALS = (REFUSED, CANNOT_RECORD, NO_ANSWER, NOT_SERVED)
+"""What an agent's output may repeat, mostly in the middle of a traceback."""
 
 
 def wants_color(stream: TextIO, environ: Mapping[str, str]) -> bool:
@@ -114,6 +129,7 @@ def flow_detail(flow: FlowRecord, style: Style = PLAIN, *, verbose: bool = False
         lines += _divergence(flow.divergence, flow.reason, style)
     found = [f"{style.tone('warning:', 'warn')} {one_line(text)}" for text in flow.warnings]
     lines += [f"{style.bold('hint:')} {one_line(hint)}" for hint in hints(flow)]
+    lines += [style.faint(f"note: {one_line(note)}") for note in notes(flow)]
     if not green:
         lines += _assertions(flow, style)
     lines += _recording(flow)
@@ -276,11 +292,24 @@ def _agent(agent: AgentExit, reason: str, style: Style, *, verbose: bool) -> lis
     end = f"the agent {one_line(agent_end(agent))}"
     lines = [] if end in reason or (agent.error and agent.error in reason) else [style.faint(end)]
     for name, captured in (("stdout", agent.stdout), ("stderr", agent.stderr)):
-        if REFUSED in captured.text and not verbose:
+        text = captured.text if verbose else captured.tail
+        if not verbose and any(refusal in captured.text for refusal in _REFUSALS):
             lines.append(style.faint(f"its {name} repeats what it was refused with; -v shows it"))
-        elif captured.tail.strip():
-            lines += [style.faint(f"its {name} ends:"), *_block(captured.tail, "  | ")]
+        elif text.strip():
+            whole = text.strip() == captured.text.strip()
+            lines.append(style.faint(f"its {name}:" if whole else f"its {name} ends:"))
+            lines += _captured(text) if verbose else _block(text, "  | ")
     return lines
+
+
+def _captured(text: str) -> list[str]:
+    """All that was kept of a stream; of very many lines the first and the last."""
+    lines = text.strip("\n").split("\n")
+    cut = len(lines) - VERBOSE_LIMIT
+    if cut > 0:
+        half = VERBOSE_LIMIT // 2
+        lines = [*lines[:half], f"… {cut} lines left out …", *lines[-half:]]
+    return [f"  | {_cut(readable(line))}" for line in lines]
 
 
 def _block(text: str, indent: str = "") -> list[str]:

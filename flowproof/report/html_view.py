@@ -17,6 +17,7 @@ from flowproof.report.words import (
     Words,
     agent_end,
     hints,
+    notes,
     outcome_says,
     outcome_words,
     seconds,
@@ -178,6 +179,8 @@ def _flow_facts(flow: FlowRecord) -> Iterator[tuple[str, str]]:
         yield "Host", flow.host
     yield "Containment", flow.containment
     yield "Model traffic", _traffic(flow)
+    for note in notes(flow):
+        yield "Note", note
     if flow.tags:
         yield "Tags", ", ".join(flow.tags)
     yield "Exit code", f"{int(flow.exit_code)}: {EXIT_MEANS[flow.exit_code]}"

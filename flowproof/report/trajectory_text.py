@@ -4,14 +4,40 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
-from flowproof.model.trajectory import Message, Trajectory, TurnView
+from flowproof.model.jsonvalue import JsonValue, scalars
+from flowproof.model.trajectory import Message, ToolParameters, Trajectory, TurnView
 from flowproof.model.turn import SideCall
+from flowproof.report.run_json import dump_part
 from flowproof.report.text import one_line, readable
 from flowproof.report.words import side_calls
 
 _BODY = 4000
 """Characters of one message that are shown; the trace itself holds the rest."""
+_CALLS = 100
+_INPUT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SideCallShown:
+    """A side call without its answer, which the trace holds. `number` counts from 1, `path`
+    includes the query, and `request` is null where there was no body."""
+
+    number: int
+    endpoint: str
+    method: str
+    path: str
+    request: JsonValue
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    turns: tuple[TurnView, ...]
+    parameters: tuple[ToolParameters, ...]
+    side_calls: tuple[SideCallShown, ...]
 
 
 def trajectory_text(trajectory: Trajectory) -> str:
@@ -24,12 +50,50 @@ def trajectory_text(trajectory: Trajectory) -> str:
 
 
 def side_calls_text(calls: Sequence[SideCall]) -> str:
-    """How many calls of which endpoints stand beside the conversation; empty for none."""
+    """How many calls of which endpoints stand beside the conversation, then each by its number
+    with what it asks for and the status of its answer; empty for none."""
     if not calls:
         return ""
     names = Counter(call.operation.dialect for call in calls)
     listed = ", ".join(f"{one_line(name, 60)} ({count})" for name, count in names.items())
-    return f"{side_calls(len(calls))}: {listed}"
+    lines = [f"{side_calls(len(calls))}: {listed}"]
+    for number, call in enumerate(calls[:_CALLS], 1):
+        facts = f"{one_line(call.operation.dialect, 60)}; status {call.response.status}"
+        asked = one_line(side_input(call), _INPUT)
+        lines.append(f"  side call {number}  ({facts})" + (f"  {asked}" if asked else ""))
+    if len(calls) > _CALLS:
+        lines.append(f"  … and {len(calls) - _CALLS} more, which --json shows")
+    return "\n".join(lines)
+
+
+def side_input(call: SideCall) -> str:
+    """What a side call asks for, in short: the texts in its request, or its path without any."""
+    if not isinstance(call.request, dict):
+        return call.operation.path
+    found: list[str] = []
+    room = _INPUT
+    for text in islice(scalars(call.request), _INPUT):
+        if room <= 0:
+            break
+        found.append(text[: room + 1])
+        room -= len(found[-1]) + 1
+    return " ".join(found)
+
+
+def shown_json(trajectory: Trajectory, calls: Sequence[SideCall]) -> str:
+    """The trajectory as one JSON object, with the calls beside it under `side_calls`."""
+    beside = tuple(
+        SideCallShown(
+            number,
+            call.operation.dialect,
+            call.method,
+            call.operation.path,
+            call.request,
+            call.response.status,
+        )
+        for number, call in enumerate(calls, 1)
+    )
+    return dump_part(_Shown(trajectory.turns, trajectory.parameters, beside))
 
 
 def _turn(turn: TurnView, base: TurnView | None) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
@@ -11,6 +11,7 @@ from flowproof.model.agent_exit import AgentExit
 from flowproof.model.outcome import Failed, Outcome, Passed, Uncertifiable, Unjudged, Verdict
 from flowproof.model.phase import Phase
 from flowproof.model.run_record import FlowRecord, RunRecord
+from flowproof.model.served import advice, listed, upgrades
 
 Tone: TypeAlias = Literal["good", "bad", "warn", "quiet"]
 
@@ -191,27 +192,20 @@ def side_calls(count: int) -> str:
     return "" if count == 0 else "1 side call" if count == 1 else f"{count} side calls"
 
 
+_CLIENTS_IDS = ("tool call id", "item id")
+"""Kinds of divergences at ids that some clients make up."""
+
+
 def hints(flow: FlowRecord) -> tuple[str, ...]:
     """What to do next about a flow that is not green."""
-    found = []
+    found: list[str] = []
     if flow.divergence is not None and flow.phase == "replay":
-        if flow.divergence.kind.startswith("tool result"):
-            found.append("if this value is new in every run, give the tool a result under `tools:`")
-        elif flow.divergence.kind.endswith(" text"):
-            found.append(
-                "if this text is new in every run (a date, an id), fix it for the test: let the "
-                "agent read it from a variable that agent.env sets"
-            )
-        found.append(f"if this change is meant, record it again: flowproof record {flow.path}")
-    if flow.traffic.unserved:
-        requests = ", ".join(
-            f"{item.method} {item.path} ({item.count}×)" for item in flow.traffic.unserved[:5]
-        )
-        more = len(flow.traffic.unserved) - 5
-        found.append(
-            f"the agent asked for what no dialect serves: {requests}"
-            + (f" and {more} more" if more > 0 else "")
-        )
+        found += _after_divergence(flow.divergence.kind, flow.path)
+    unserved = [one for one in flow.traffic.unserved if one.kind != "upgrade"]
+    said = "\n".join((flow.reason, *flow.warnings))
+    if any(listed([one]) not in said for one in unserved[:5]):
+        found.append(f"the agent asked for what flowproof does not serve: {listed(unserved, 5)}")
+    found += [text for text in advice(unserved) if text not in said]
     if flow.agent is not None and flow.agent.survivors:
         found.append(
             "still running after the agent ended, and stopped: "
@@ -220,3 +214,31 @@ def hints(flow: FlowRecord) -> tuple[str, ...]:
     if flow.verdict is Verdict.PASS_NOTHING_ASSERTED:
         found.append("add an assertion: a flow that asserts nothing proves only that it replays")
     return tuple(found)
+
+
+def _after_divergence(kind: str, path: str) -> Iterator[str]:
+    if kind in _CLIENTS_IDS:
+        yield (
+            "an id that the client makes up anew in every run cannot be replayed until "
+            "`volatile:` is built, and recording again does not help; if the id only changed "
+            f"with the agent's code: flowproof record {path}"
+        )
+        return
+    if kind.startswith("tool result"):
+        yield "if this value is new in every run, give the tool a result under `tools:`"
+    elif kind.endswith(" text"):
+        yield (
+            "if this text is new in every run (a date, an id), fix it for the test: let the "
+            "agent read it from a variable that agent.env sets"
+        )
+    yield f"if this change is meant, record it again: flowproof record {path}"
+
+
+def notes(flow: FlowRecord) -> tuple[str, ...]:
+    """What is worth knowing of a flow and asks for nothing to be done."""
+    tried = upgrades(flow.traffic.unserved)
+    if not tried or tried in flow.reason:
+        return ()
+    if flow.traffic.requests:
+        return (f"{tried}, which was refused; what it asked over HTTP was served",)
+    return (f"{tried}, which was refused: flowproof speaks HTTP",)

@@ -132,11 +132,13 @@ def test_a_provider_without_an_upstream_is_refused_with_what_to_do() -> None:
         with opened(endpoints, {"openai": "set FLOWPROOF_UPSTREAM_OPENAI"}) as (port, proxy):
             answers = [send(port, chat_request(stream=stream)) for stream in (False, True)]
             said, refused = dict(proxy.stranded), proxy.refused
-    expected = "record needs an upstream for openai.chat: set FLOWPROOF_UPSTREAM_OPENAI"
+    expected = "no upstream for openai.chat: set FLOWPROOF_UPSTREAM_OPENAI"
     for answer in answers:
         assert answer.status == 400
         assert answer.headers["x-should-retry"] == "false"
-        assert expected in json.loads(answer.body)["error"]["message"]
+        error = json.loads(answer.body)["error"]
+        assert error["code"] == "flowproof_upstream"
+        assert expected in error["message"]
     assert said == {"openai.chat": expected}
     assert refused == 2
     assert upstream.received == []
@@ -148,3 +150,72 @@ def test_one_with_an_upstream_is_not_refused() -> None:
         with opened(endpoints, {"anthropic": "set FLOWPROOF_UPSTREAM_ANTHROPIC"}) as (port, proxy):
             assert send(port, chat_request()).status == 200
             assert proxy.stranded == {}
+
+
+AZURE_URL = "/openai/deployments/d/chat/completions"
+V1_URL = "/openai/v1/chat/completions"
+VERSION = "?api-version=2026-10-21"
+
+
+@pytest.mark.parametrize(
+    ("path", "named", "goes_to"),
+    [
+        pytest.param(AZURE_URL, "azure azure.v1 openai", f"azure {AZURE_URL}", id="a deployment"),
+        pytest.param(
+            f"/openai/chat/completions{VERSION}",
+            *("azure azure.v1 openai", f"azure /openai/chat/completions{VERSION}"),
+            id="a version of Azure's",
+        ),
+        pytest.param(V1_URL, "azure azure.v1 openai", f"azure {V1_URL}", id="the API of OpenAI"),
+        pytest.param(
+            V1_URL + VERSION, "azure openai", f"azure {V1_URL}{VERSION}", id="a preview of it"
+        ),
+        pytest.param(V1_URL, "azure openai", "openai /v1/chat/completions", id="of a gateway"),
+        pytest.param(
+            AZURE_URL, "openai", "openai /v1/deployments/d/chat/completions", id="OpenAI's alone"
+        ),
+        pytest.param(
+            "/v1/chat/completions", "azure azure.v1 openai", "openai /v1/chat/completions", id="no"
+        ),
+        pytest.param(
+            f"/v1/chat/completions{VERSION}",
+            *("azure azure.v1 openai", f"openai /v1/chat/completions{VERSION}"),
+            id="a version of somebody's",
+        ),
+        pytest.param(
+            "/a/openai/v1/chat/completions",
+            *("azure azure.v1 openai", "openai /v1/chat/completions"),
+            id="under another prefix",
+        ),
+    ],
+)
+def test_what_clients_of_azure_ask_goes_to_azure(path: str, named: str, goes_to: str) -> None:
+    where, _, target = goes_to.partition(" ")
+    with FakeUpstream(up.chat(BODY)) as azures, FakeUpstream(up.chat(BODY)) as openai:
+        at_azure = Endpoint(azures.url.removesuffix("/v1") + "/openai", {"api-key": "sk-azure"})
+        known = {"azure": at_azure, "azure.v1": at_azure, "openai": Endpoint(openai.url, {})}
+        with opened({name: known[name] for name in named.split()}, {}) as (port, _proxy):
+            assert send(port, chat_request(), path=path).status == 200
+    received = {"azure": azures.received, "openai": openai.received}
+    assert [one.target for one in received[where]] == [target]
+    assert sum(map(len, received.values())) == 1
+
+
+def test_a_deployment_goes_nowhere_where_azure_has_to_be_named() -> None:
+    with FakeUpstream(up.chat(BODY)) as upstream:
+        endpoints = {"openai": Endpoint(upstream.url, {})}
+        with opened(endpoints, {"azure": "name it"}) as (port, proxy):
+            for path, status in ((AZURE_URL, 400), ("/v1/chat/completions", 200)):
+                assert send(port, chat_request(), path=path).status == status
+            embedding = "/openai/deployments/d/embeddings"
+            assert send(port, {"input": "a"}, path=embedding).status == 400
+    name = "openai.chat from a client of Azure"
+    assert proxy.stranded[name] == f"no upstream for {name}: name it"
+    assert "openai.embeddings from a client of Azure" in proxy.stranded
+
+
+def test_what_cannot_be_read_is_told_apart_from_what_goes_nowhere() -> None:
+    with FakeUpstream(up.chat(BODY)) as upstream, recording(upstream.url) as boundary:
+        error = send(boundary.port, b"no JSON").json()["error"]
+    assert error["code"] == "flowproof_unreadable"
+    assert error["message"].startswith("flowproof: cannot record: ")

@@ -496,3 +496,23 @@ def test_many_large_requests_that_differ_at_the_end_are_compared_at_once() -> No
     assert time.perf_counter() - begun < 1.0
     assert isinstance(taken, Divergence)
     assert "xyz" in taken.excerpt[1].text
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"), [(2, "; also different: 1 more message"), (3, "2 more messages")]
+)
+def test_other_changed_messages_are_counted(changed: int, says: str) -> None:
+    recorded = chat_request() | {"messages": [{"role": "user", "content": "a"}] * 4}
+    sent = chat_request() | {
+        "messages": [{"role": "user", "content": "b" if at < changed else "a"} for at in range(4)]
+    }
+    assert diverge(recorded, sent).message.endswith(says)
+
+
+def test_a_conversation_of_another_length_says_how_many_messages_it_has() -> None:
+    one: dict[str, Any] = {"role": "user", "content": "a"}
+    recorded, sent = chat_request() | {"messages": [one]}, chat_request() | {"messages": [one] * 3}
+    assert "at $.messages[1] (1 message recorded, 3 sent)" in diverge(recorded, sent).message
+    assert "(3 messages recorded, 1 sent)" in diverge(sent, recorded).message
+    other = chat_request() | {"messages": [one | {"role": "system"}]}
+    assert "recorded, " not in diverge(recorded, other).message

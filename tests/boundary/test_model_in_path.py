@@ -61,4 +61,4 @@ def test_another_model_is_called_another_model(path: str, old: str, new: str) ->
     ],
 )
 def test_another_path_is_not(recorded: str, sent: str) -> None:
-    assert diverge(recorded, sent).kind in ("operation", "dialect")
+    assert diverge(recorded, sent).kind in ("operation", "model API")

@@ -103,11 +103,113 @@ def test_the_nearest_is_one_that_was_not_asked_for_yet() -> None:
     assert (found.request, calls.requests) == (2, 2)
 
 
-def test_another_page_or_model_is_a_change_of_the_path() -> None:
-    first = at("GET", "/v1/models", "limit=20")
-    found = missed(SideCalls([call(first)]), at("GET", "/v1/models", "limit=20&after=m"))
+def test_of_several_the_most_similar_is_compared_and_their_number_said() -> None:
+    texts = ("How is the weather in Oslo?", "Who wrote Faust?", "Invoice number 4711, paid late")
+    calls = SideCalls([call(MODELS), *(call(EMBED, body(text)) for text in texts)])
+    calls.find(EMBED, body(texts[1]))
+    found = missed(calls, EMBED, body("Who wrote Hamlet?"))
+    assert found.message == (
+        "side call 2 (openai.embeddings) is not among the 3 recorded, and differs from recorded "
+        "side call 3, the nearest, in its input, at $.input"
+    )
+    # What it differs in most of all comes first: another model is another call.
+    other = missed(calls, EMBED, pinned({"model": "large", "input": texts[2]}))
+    assert (other.kind, "recorded side call 4" in other.message) == ("model", True)
+
+
+def test_the_nearest_of_very_many_is_found_soon() -> None:
+    texts = [f"{'passage ' * 200}{at}" for at in range(2000)]
+    calls = SideCalls([call(EMBED, body(text)) for text in texts])
+    before = time.monotonic()
+    assert "2000 recorded" in missed(calls, EMBED, body("else")).message
+    assert time.monotonic() - before < 2.0
+
+
+COUNT = at("POST", "/v1/messages/count_tokens")
+COUNT_GOOGLE = at("POST", "/v1beta/models/g:countTokens")
+COUNT_OPENAI = at("POST", "/v1/responses/input_tokens")
+SAID: Any = {"role": "user", "content": "Hi"}
+PARTS: Any = {"role": "user", "parts": [{"text": "Hi"}]}
+
+
+@pytest.mark.parametrize(
+    ("where", "recorded", "sent", "kind", "path"),
+    [
+        pytest.param(
+            COUNT,
+            {"model": "m", "system": "a", "messages": [SAID]},
+            {"model": "m", "system": "b", "messages": [SAID]},
+            *("system text", "$.system"),
+            id="instructions",
+        ),
+        pytest.param(
+            COUNT,
+            {"model": "m", "messages": [SAID]},
+            {"model": "n", "messages": [SAID]},
+            *("model", "$.model"),
+            id="model",
+        ),
+        pytest.param(
+            COUNT_GOOGLE,
+            {"contents": [PARTS]},
+            {"contents": [PARTS | {"parts": [{"text": "Ho"}]}]},
+            *("user text", "$.contents[0].parts[0].text"),
+            id="Gemini text",
+        ),
+        pytest.param(
+            COUNT_OPENAI,
+            {"model": "m", "input": "a"},
+            {"model": "m", "input": "b"},
+            *("user text", "$.input"),
+            id="Responses text",
+        ),
+        pytest.param(COUNT, None, {"messages": [SAID]}, "messages", "$", id="no body"),
+    ],
+)
+def test_a_count_of_tokens_changes_as_a_turn_does(
+    where: SideRoute, recorded: Any, sent: Any, kind: str, path: str
+) -> None:
+    found = missed(SideCalls([call(where, recorded)]), where, sent)
+    assert (found.kind, found.path) == (kind, path)
+
+
+def test_a_count_of_more_messages_says_how_many() -> None:
+    calls = SideCalls([call(COUNT, {"model": "m", "messages": [SAID]})])
+    found = missed(calls, COUNT, {"model": "m", "messages": [SAID, SAID, SAID]})
+    assert "in its message roles, at $.messages[1] (1 message recorded, 3 sent)" in found.message
+
+
+@pytest.mark.parametrize("name", ["gemini-2", "m"], ids=["a long name", "one that is in the path"])
+def test_another_model_in_a_path_is_a_change_of_the_model(name: str) -> None:
+    recorded = at("POST", f"/v1beta/models/{name}:embedContent")
+    sent = at("POST", "/v1beta/models/other:embedContent")
+    asks: Any = {"content": {"parts": [{"text": "a"}]}}
+    found = missed(SideCalls([call(recorded, asks)]), sent, asks)
+    assert (found.kind, found.path) == ("model", "the request path")
+    assert [line.text for line in found.excerpt] == [f'"{name}"', '"other"']
+
+
+@pytest.mark.parametrize(
+    ("recorded", "sent"),
+    [
+        pytest.param(
+            at("GET", "/v1/models", "limit=20"),
+            at("GET", "/v1/models", "limit=20&after=m"),
+            id="another page",
+        ),
+        pytest.param(
+            at("POST", "/v1beta/models/m:embedContent"),
+            at("POST", "/v1beta/models/m:batchEmbedContents"),
+            id="another method",
+        ),
+    ],
+)
+def test_any_other_change_of_a_path_is_one_of_the_path(
+    recorded: SideRoute, sent: SideRoute
+) -> None:
+    found = missed(SideCalls([call(recorded)]), sent)
     assert (found.kind, found.path) == ("path", "the request path")
-    assert "after=m" in str(found)
+    assert any(mark in str(found) for mark in ("after=m", "batchEmbedContents"))
 
 
 @pytest.mark.parametrize("where", [MODELS, EMBED, SHOW], ids=["get", "pinned", "free"])

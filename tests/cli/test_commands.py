@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jsonschema
 import pytest
 
+from flowproof.model.jsonvalue import JsonValue
+from flowproof.model.turn import Operation, Response, SideCall
+from flowproof.trace.file import read_trace, write_trace
 from tests.cli.support import SPEC, Shell
 
 
@@ -112,6 +117,29 @@ def test_show(shell: Shell) -> None:
         assert text in told.out
     turns = shell("show", "a.trace.json", "--json").json["turns"]
     assert [one["number"] for one in turns] == [1, 2, 3]
+
+
+def test_show_lists_what_was_asked_beside_the_conversation(shell: Shell) -> None:
+    asks: JsonValue = {"model": "small", "input": "Where is Oslo?"}
+    beside = SideCall(
+        Operation("openai.embeddings", "/embeddings"), "POST", asks, Response(200, {})
+    )
+    path = shell.trace("a.trace.json")
+    write_trace(path, replace(read_trace(path, "a", "b"), side_calls=(beside,)))
+    told = shell("show", "a.trace.json").out.splitlines()
+    assert told[-2:] == [
+        "1 side call: openai.embeddings (1)",
+        "  side call 1  (openai.embeddings; status 200)  small Where is Oslo?",
+    ]
+    (listed,) = shell("show", "a.trace.json", "--json").json["side_calls"]
+    assert (listed["endpoint"], listed["request"], listed["status"]) == (
+        "openai.embeddings",
+        asks,
+        200,
+    )
+    shell.trace("b.trace.json")
+    assert "side call" not in shell("show", "b.trace.json").out
+    assert shell("show", "b.trace.json", "--json").json["side_calls"] == []
 
 
 def test_show_of_a_name_that_would_move_the_cursor(shell: Shell) -> None:

@@ -46,7 +46,7 @@ def running(
         try:
             assert eventually((project.folder / "ready").exists)
             tree = psutil.Process(process.pid).children(recursive=True)
-            assert len(tree) == 3, "the guard, the agent, its grandchild"
+            assert len(tree) == 4, "the guard with its server, the agent, its grandchild"
             yield process
             assert eventually(lambda: project.left_running() == [], 10)
             assert eventually(lambda: not any(map(psutil.Process.is_running, tree)), 10)

@@ -167,7 +167,7 @@ def test_an_unserved_request_beside_others_is_told_and_does_not_fail(plain: Proj
     for ran in (recorded, replayed):
         assert ran.code == 0
         assert ran.flow["traffic"]["unserved"] == [
-            {"method": "POST", "path": "/v1/images/edits", "count": 1}
+            {"method": "POST", "path": "/v1/images/edits", "count": 1, "kind": "request"}
         ]
         assert ran.said()[0]["status"] == 404
         assert "secret" not in ran.stdout

@@ -94,7 +94,7 @@ def busy(
         try:
             assert eventually(lambda: len(list(project.folder.glob("ready-*"))) == jobs)
             tree = psutil.Process(process.pid).children(recursive=True)
-            assert len(tree) == 3 * jobs, "for each its guard, the agent, its grandchild"
+            assert len(tree) == 1 + 3 * jobs, "a server; for each its guard, itself, a grandchild"
             yield process
             assert eventually(lambda: project.left_running() == [], 10)
             assert eventually(lambda: not any(map(psutil.Process.is_running, tree)), 10)

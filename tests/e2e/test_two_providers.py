@@ -89,7 +89,7 @@ def test_a_missing_upstream_names_its_variable_and_ends_with_2(two: Project) -> 
         env = {"OPENAI_BASE_URL": openai.url, "OPENAI_API_KEY": KEYS["OPENAI_API_KEY"]}
         ran = two.flowproof("record", "a.flow.yaml", "--json", env=env)
     assert (ran.code, ran.flow["verdict"]) == (2, "error")
-    assert "record needs an upstream for anthropic.messages" in ran.flow["reason"]
+    assert "cannot record: no upstream for anthropic.messages" in ran.flow["reason"]
     assert "FLOWPROOF_UPSTREAM_ANTHROPIC" in ran.flow["reason"]
     assert not two.trace("a.flow.yaml").exists()
     # The agent is told as well, in the words of the API that it speaks.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from flowproof.flow.agent_environment import (
@@ -78,6 +80,23 @@ def test_an_endpoint_of_azure_is_replaced_and_never_invented(variable: str) -> N
     assert env[variable] == "http://127.0.0.1:4646"
     assert env["AZURE_OPENAI_API_KEY"] == PLACEHOLDER_KEY
     assert not [name for name in agent_environment({}, HANDLES, "", {}) if "AZURE" in name]
+
+
+def test_a_replay_of_azure_needs_nothing_of_the_user() -> None:
+    env = agent_environment({}, replace(HANDLES, api_type="azure"), "", {})
+    assert env["AZURE_OPENAI_ENDPOINT"] == "http://127.0.0.1:4646"
+    assert env["AZURE_OPENAI_API_KEY"] == PLACEHOLDER_KEY
+    declared = {"AZURE_OPENAI_ENDPOINT": "http://mine"}
+    env = agent_environment({}, replace(HANDLES, api_type="azure"), "", declared)
+    assert env["AZURE_OPENAI_ENDPOINT"] == "http://mine"
+
+
+@pytest.mark.parametrize("variable", ["GROQ_API_KEY", "OPENROUTER_API_KEY", "OPENAI_ADMIN_KEY"])
+def test_a_key_of_a_model_that_flowproof_does_not_ask_is_none_to_spend(variable: str) -> None:
+    env = agent_environment({variable: KEY, "HF_TOKEN": "hf-real-012345"}, HANDLES, "", {})
+    assert env[variable] == PLACEHOLDER_KEY
+    assert env["HF_TOKEN"] == "hf-real-012345", "it opens more than models"
+    assert variable not in agent_environment({}, HANDLES, "", {})
 
 
 def test_google_is_given_its_second_key_only_where_it_had_one() -> None:

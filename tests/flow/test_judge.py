@@ -105,9 +105,9 @@ def judged(
         ),
         pytest.param(
             ended(1),
-            lanes(no_upstream=("record needs an upstream for x: set Y",), divergence=DIVERGED),
+            lanes(no_upstream=("no upstream for x: set Y",), divergence=DIVERGED),
             AUTHOR,
-            "record needs an upstream for x: set Y",
+            "cannot record: no upstream for x: set Y",
             id="no upstream",
         ),
         pytest.param(ended(), lanes(0), FAULT, "without sending a model request", id="no request"),

@@ -11,7 +11,7 @@ from flowproof.drivers.interface import Launch
 from flowproof.errors import ExitCode
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.outcome import Verdict
-from tests.flow.support import Agent, asking, ended, job, run, send
+from tests.flow.support import SPEC, Agent, asking, ended, job, run, send
 from tests.support import upstream as up
 from tests.support.upstream import FakeUpstream, Script, refusing_url
 
@@ -81,7 +81,7 @@ def test_one_without_an_upstream_is_the_authors_error(tmp_path: Path) -> None:
         environ = {"OPENAI_BASE_URL": openai.url}
         record = run(job(tmp_path, phase="record"), Agent(both), environ)
     assert (record.verdict, record.exit_code) == (Verdict.ERROR, ExitCode.AUTHOR_ERROR)
-    assert record.reason.startswith("record needs an upstream for anthropic.messages: set ")
+    assert record.reason.startswith("cannot record: no upstream for anthropic.messages: set ")
     assert "FLOWPROOF_UPSTREAM_ANTHROPIC" in record.reason
     assert "ANTHROPIC_API_KEY to use https://api.anthropic.com" in record.reason
     assert record.trace is None
@@ -115,13 +115,22 @@ def test_a_malformed_one_of_our_own_is_named_before_the_launch(tmp_path: Path) -
     assert agent.launches == []
 
 
+def test_a_misspelt_one_of_our_own_is_named_before_the_launch(tmp_path: Path) -> None:
+    agent = Agent(both)
+    environ = {**KEYS, "FLOWPROOF_UPSTREAM_GEMINI": "http://127.0.0.1:1"}
+    record = run(job(tmp_path, phase="record"), agent, environ)
+    assert (record.verdict, record.exit_code) == (Verdict.ERROR, ExitCode.AUTHOR_ERROR)
+    assert "did you mean FLOWPROOF_UPSTREAM_GOOGLE?" in record.reason
+    assert agent.launches == []
+
+
 def test_a_problem_names_the_upstream_it_came_from(tmp_path: Path) -> None:
     nobody = refusing_url()
     with FakeUpstream(up.chat(up.completion("Hello"))) as openai:
         environ = upstreams(openai.url, nobody)
         record = run(job(tmp_path, phase="record"), Agent(both), environ)
     assert record.exit_code is ExitCode.WORLD_ERROR
-    assert f"cannot connect: Connection refused ({nobody.removesuffix('/v1')})" in record.reason
+    assert f"cannot connect: Connection refused ({nobody}/messages)" in record.reason
     assert openai.url not in record.reason
 
 
@@ -137,21 +146,37 @@ def test_refused_keys_are_named_with_their_upstreams(tmp_path: Path, own: bool) 
             environ = upstreams(openai.url, anthropic.url)
         record = run(job(tmp_path, phase="record"), Agent(both), environ)
     assert record.exit_code is ExitCode.AUTHOR_ERROR
-    other = (anthropic if own else openai).url.removesuffix("/v1")
-    sent = ["the key in OPENAI_API_KEY", "the key in ANTHROPIC_API_KEY"] if own else ["no key"] * 2
-    name = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"] if own else ["FLOWPROOF_AGENT_KEY"] * 2
-    for url, status, key, variable in zip([openai.url, other], [401, 403], sent, name, strict=True):
-        expected = f"{url} answered {status}: it was sent {key}; set {variable} to a key"
-        assert expected in record.reason
+    urls = [
+        f"{openai.url}/chat/completions answered 401",
+        f"{anthropic.url}/messages answered 403",
+    ]
+    sent = ["the key in OPENAI_API_KEY", "the key in ANTHROPIC_API_KEY"]
+    name = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"]
+    if not own:
+        both_urls = f"{openai.url}/chat/completions and {openai.url}/messages"
+        urls = [f"{both_urls} answered 401 and 403"]
+        sent, name = ["no key"], ["FLOWPROOF_AGENT_KEY"]
+    for url, key, variable in zip(urls, sent, name, strict=True):
+        assert f"{url}: it was sent {key}; set {variable} to a key" in record.reason
+    assert '(it said: {"error":{"message":"no"}})' in record.reason
 
 
-def test_one_refused_key_among_answers_is_a_turn(tmp_path: Path) -> None:
+@pytest.mark.parametrize("keep", [False, True], ids=["by accident", "the flow is about it"])
+def test_one_refused_key_among_answers(tmp_path: Path, keep: bool) -> None:
     no: Any = {"error": {"message": "no"}}
+    spec = SPEC.replace("command: greet", "command: greet, keep_retries: true") if keep else SPEC
     with (
         FakeUpstream(up.scripted(up.answer(no, 401))) as openai,
         anthropic_answering(up.answer(MESSAGE)) as anthropic,
     ):
         environ = upstreams(openai.url, anthropic.url)
-        record = run(job(tmp_path, phase="record"), Agent(both), environ)
-    assert (record.verdict, record.reason) == (Verdict.PASS, "")
-    assert record.traffic.recorded == 2
+        record = run(job(tmp_path, spec, phase="record"), Agent(both), environ)
+    if keep:
+        assert (record.verdict, record.reason) == (Verdict.PASS, "")
+        assert record.traffic.recorded == 2
+        assert "turn 1 holds no answer of a model: status 401" in record.warnings[0]
+        return
+    assert (record.verdict, record.exit_code) == (Verdict.ERROR, ExitCode.AUTHOR_ERROR)
+    assert "set OPENAI_API_KEY to a key" in record.reason
+    assert "ANTHROPIC_API_KEY" not in record.reason
+    assert record.trace is None

@@ -60,4 +60,4 @@ def test_a_page_that_says_something_else_fails(
 def test_the_page_has_a_heading_for_each_kind_of_client() -> None:
     page = PAGE.read_text("utf-8")
     headings = [line for line in page.splitlines() if line.startswith("## ")]
-    assert headings == ["## Python", "## Node"]
+    assert headings == ["## What is served", "## Python", "## Node"]
