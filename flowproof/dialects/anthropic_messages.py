@@ -7,31 +7,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from flowproof.dialects import anthropic_messages_kinds as kinds
 from flowproof.dialects import anthropic_messages_message as messages
 from flowproof.dialects import anthropic_messages_tools as tools
+from flowproof.dialects import requests
+from flowproof.dialects.answers import tokens
 from flowproof.dialects.anthropic_messages_assembly import MessagesAssembler
-from flowproof.dialects.anthropic_messages_blocks import text_of
 from flowproof.dialects.anthropic_messages_events import frames
 from flowproof.dialects.anthropic_messages_results import Replacing
+from flowproof.dialects.attachments import short
 from flowproof.dialects.interface import (
     Answer,
     Asked,
     Assembler,
     Envelope,
-    EnvelopePart,
     Framing,
     Said,
     Substitution,
     Target,
 )
 from flowproof.dialects.sse import EVENT_STREAM
+from flowproof.dialects.values import list_of, member_of, number_of, text_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.rawtext import to_bytes
 from flowproof.model.trajectory import Message, ToolCall
 from flowproof.model.turn import Operation
-from flowproof.model.visible import member_path
 
 _NAMED = re.compile(r"/messages/?\Z")
 # The OpenAI Assistants API adds a message to a thread at such a path.
@@ -48,7 +50,7 @@ _ERROR_TYPES = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-_INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_CACHED_TOKENS = ("cache_creation_input_tokens", "cache_read_input_tokens")
 _ORDINARY_STOPS = ("end_turn", "tool_use", "stop_sequence")
 
 
@@ -71,12 +73,7 @@ class AnthropicMessages:
 
     def asked(self, body: JsonObject, target: Target) -> Asked:
         """Split a request body: `stream` is transport. A stream always tells the usage."""
-        return Asked(
-            pinned={key: value for key, value in body.items() if key != "stream"},
-            stream=body.get("stream") is True,
-            stream_usage=True,
-            transport={key: body[key] for key in ("stream",) if key in body},
-        )
+        return requests.asked(body, ("stream",), stream=body.get("stream") is True)
 
     def forwarded(self, pinned: JsonObject, asked: Asked) -> JsonObject:
         """The body to send upstream, transport put back."""
@@ -97,9 +94,8 @@ class AnthropicMessages:
         earlier: Mapping[str, ToolCall],
     ) -> tuple[JsonObject, tuple[str, ...]]:
         """Replace the content of results whose call stands before them, else in `earlier`."""
-        listed = pinned.get("messages")
         replacing = Replacing(substitution, earlier)
-        changed = [replacing.message(raw) for raw in listed] if isinstance(listed, list) else []
+        changed = [replacing.message(raw) for raw in list_of(pinned.get("messages"))]
         if not replacing.tools:
             return pinned, ()
         return pinned | {"messages": changed}, tuple(replacing.tools)
@@ -111,21 +107,12 @@ class AnthropicMessages:
         """
         if not isinstance(pinned, dict):
             return Envelope(())
-        listed = pinned.get("messages")
-        roles: list[JsonValue] = [
-            raw.get("role") if isinstance(raw, dict) else None
-            for raw in (listed if isinstance(listed, list) else ())
-        ]
-        named: list[JsonValue] = [*map(tools.label, tools.listed(pinned))]
-        first = ("model", "tools", "messages", "system")
-        return Envelope(
-            (
-                *_parts(pinned, ("model",)),
-                EnvelopePart("tool names", "$.tools", named),
-                *_parts(pinned, ("tools",)),
-                EnvelopePart("roles", "$.messages", roles),
-                *_parts(pinned, sorted(key for key in pinned if key not in first)),
-            )
+        return requests.envelope(
+            pinned,
+            requests.tool_names(map(tools.label, tools.listed(pinned))),
+            "tools",
+            requests.roles("$.messages", list_of(pinned.get("messages"))),
+            apart=("messages", "system"),
         )
 
     def part_kind(self, name: str, path: str) -> str:
@@ -140,19 +127,12 @@ class AnthropicMessages:
         """The model, the instructions that open the conversation, and the tools offered."""
         if not isinstance(pinned, dict):
             return Said(None, "", ())
-        opening: list[str] = []
-        for raw in messages.units(pinned):
-            if messages.role_of(raw) != "system":
-                break
-            opening.append(messages.message(raw, {}).text or "")
-        offered = tools.offered(pinned)
-        return Said(
-            model=text_of(pinned.get("model")),
-            system="\n".join(opening),
-            tools=tuple(offered),
-            parameters=tools.parameters(pinned),
+        return requests.said(
+            pinned,
+            requests.opening(messages.units(pinned), messages.role_of, messages.message),
+            tools.offered(pinned),
+            tools.parameters(pinned),
             continues=_continues(pinned.get("thread")),
-            served=tuple(name for name, served in offered.items() if served),
         )
 
     def message_list(self, pinned: JsonValue) -> Sequence[JsonValue]:
@@ -173,13 +153,8 @@ class AnthropicMessages:
         spoken = messages.message({"role": "assistant", "content": body["content"]}, {})
         stopped = text_of(body.get("stop_reason"))
         if stopped is not None and stopped not in _ORDINARY_STOPS:
-            why = f"stopped ({stopped[:100]})"
-            spoken = Message(
-                spoken.role,
-                spoken.text,
-                tool_calls=spoken.tool_calls,
-                attachments=(*spoken.attachments, why),
-            )
+            why = f"stopped ({short(stopped)})"
+            spoken = replace(spoken, attachments=(*spoken.attachments, why))
         return Answer((spoken,), _tokens(body.get("usage")), text_of(body.get("id")))
 
     def assembler(self, asked: Asked) -> Assembler:
@@ -203,12 +178,6 @@ class AnthropicMessages:
         return {"type": "error", "error": told, "request_id": None}
 
 
-def _parts(pinned: JsonObject, keys: Iterable[str]) -> Iterator[EnvelopePart]:
-    for key in keys:
-        if key in pinned:
-            yield EnvelopePart(key, member_path("$", key), pinned[key])
-
-
 def _continues(thread: JsonValue) -> str | None:
     match thread:
         case {"type": "continue", "previous_message_id": str(message_id)}:
@@ -218,14 +187,6 @@ def _continues(thread: JsonValue) -> str | None:
 
 
 def _tokens(usage: JsonValue) -> tuple[int, int] | None:
-    if not isinstance(usage, dict):
-        return None
-    sent = [_count(usage.get(key)) for key in _INPUT_TOKENS]
-    given = _count(usage.get("output_tokens"))
-    if sent[0] is None or given is None:
-        return None
-    return sum(count or 0 for count in sent), given
-
-
-def _count(value: JsonValue) -> int | None:
-    return value if isinstance(value, int) and type(value) is int and value >= 0 else None
+    counted = tokens(member_of(usage, "input_tokens"), member_of(usage, "output_tokens"))
+    cached = sum(max(0, number_of(member_of(usage, key), 0)) for key in _CACHED_TOKENS)
+    return None if counted is None else (counted[0] + cached, counted[1])

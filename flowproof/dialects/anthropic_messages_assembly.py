@@ -5,11 +5,12 @@ What a body cannot hold makes the assembly lossy, and the boundary then keeps th
 
 from __future__ import annotations
 
-from flowproof.dialects import sse
 from flowproof.dialects.anthropic_messages_events import TEXTS, frames
-from flowproof.dialects.anthropic_messages_loss import Told
+from flowproof.dialects.anthropic_messages_loss import Events
+from flowproof.dialects.assembling import StreamAssembler
 from flowproof.dialects.interface import Assembled
-from flowproof.model.jsonvalue import MAX_DEPTH, JsonError, JsonObject, JsonValue, parse
+from flowproof.dialects.values import member_of
+from flowproof.model.jsonvalue import MAX_DEPTH, JsonError, JsonObject, JsonValue, Missing, parse
 
 _FIELDS = {"text_delta": "text", "thinking_delta": "thinking"}
 _DEEPEST_INPUT = MAX_DEPTH - 20
@@ -74,48 +75,30 @@ def _input(text: str) -> JsonValue:
     return value if isinstance(value, dict) else text
 
 
-class MessagesAssembler:
+class MessagesAssembler(StreamAssembler):
     """Puts the events of one stream together as the body of a plain response."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._message: JsonObject | None = None
         self._blocks: list[_Block] = []
         self._by_index: dict[int, _Block] = {}
-        self._told = Told()
+        self._told = Events()
         self._stopped = False
         self._broken = False
-        self._dropped = False
-        self._error: JsonObject | None = None
-        self._unread: str | None = None
-
-    @property
-    def unread(self) -> str | None:
-        """The first data fed that is not JSON."""
-        return self._unread
 
     def feed(self, frame: bytes) -> bool:
         """Take one whole frame; all are passed on."""
-        fields = sse.fields(frame)
-        lines = [value for name, value in fields if name == "data"]
-        named = [value for name, value in fields if name == "event"]
-        # A comment without text is a keep-alive; a body has no place for any other line.
-        others = [name for name, value in fields if name not in ("data", "event") and name + value]
-        self._dropped |= bool(others) or not _is_utf8(frame)
-        name = named[-1] if named else None
-        if not lines or name == "ping":
+        read = self._event(frame)
+        name = read.name
+        if read.data is None or name == "ping":
             return True
-        data = "\n".join(lines)
-        try:
-            event = parse(data)
-        except JsonError:
-            self._dropped = True
-            if self._unread is None and data.strip():
-                self._unread = data
+        event = self._parsed(read.data)
+        if isinstance(event, Missing):
             return True
-        kind = event.get("type") if isinstance(event, dict) else None
+        kind = member_of(event, "type")
         if "error" in (name, kind):
-            if self._error is None:
-                self._error = event if isinstance(event, dict) else {"error": event}
+            self._fail(event)
         elif kind != "ping":
             # Clients skip an event that is not named; whether they do is theirs to show.
             self._dropped |= name != kind or self._stopped or not isinstance(event, dict)
@@ -178,14 +161,14 @@ class MessagesAssembler:
         says so, if it gave a reason to stop and every block in it had an end. `body` is None
         where no message began.
         """
-        if self._error is not None:
-            return Assembled(self._error, complete=self._stopped, lossless=False, failed=True)
+        if (failed := self._failed(complete=self._stopped)) is not None:
+            return failed
         body = self.body()
         reason = body.get("stop_reason") if isinstance(body, dict) else None
         ended = all(block.stopped for block in self._blocks)
         complete = self._stopped and not self._broken and ended and isinstance(reason, str)
         lossless = complete and not self._dropped and not any(b.garbled for b in self._blocks)
-        lossless = lossless and self._told.within(Told.by(frames(body)))
+        lossless = lossless and self._told.within(Events.by(frames(body)))
         return Assembled(body, complete=complete, lossless=lossless)
 
     def body(self) -> JsonValue:
@@ -199,11 +182,3 @@ class MessagesAssembler:
 def _overwrite(held: JsonObject, told: JsonObject) -> None:
     """Let later values replace earlier ones; null says nothing about a value that is there."""
     held |= {key: value for key, value in told.items() if value is not None or key not in held}
-
-
-def _is_utf8(frame: bytes) -> bool:
-    try:
-        frame.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -8,20 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flowproof.dialects import attachments
+from flowproof.dialects.attachments import short
+from flowproof.dialects.values import member_of, text_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 
 _SERVED = frozenset(("server_tool_use", "mcp_tool_use"))
-_LONGEST = 100
-
-
-def text_of(value: JsonValue) -> str | None:
-    """A JSON string, None for anything else."""
-    return value if isinstance(value, str) else None
 
 
 def type_of(block: JsonValue) -> str:
     """The type that a block gives itself; empty where it has none."""
-    return (text_of(block.get("type")) or "") if isinstance(block, dict) else ""
+    return text_of(member_of(block, "type")) or ""
 
 
 def is_call(block: JsonValue) -> bool:
@@ -45,7 +41,7 @@ def told(content: Iterable[JsonValue]) -> tuple[list[str], list[str]]:
             case {"type": "text", "text": str(text)}:
                 texts.append(text)
             case {"type": "mcp_tool_use", "server_name": str(server)}:
-                attached.append(f"MCP server {server[:_LONGEST]}")
+                attached.append(f"MCP server {short(server)}")
             case dict() if not (is_call(block) or is_served(block)):
                 attached.append(_described(block))
             case _:
@@ -58,7 +54,7 @@ def _described(block: JsonObject) -> str:
         case {"type": "image" | "document" as kind}:
             return _media(kind, block)
         case {"type": "thinking", "thinking": str(thought)}:
-            return f"reasoning ({len(thought)} characters)"
+            return attachments.reasoning(len(thought))
         case {"type": "redacted_thinking"}:
             return "redacted reasoning"
         case {"type": "mcp_tool_result"}:
@@ -66,11 +62,11 @@ def _described(block: JsonObject) -> str:
         case {"type": "search_result"}:
             return attachments.linked("search result", text_of(block.get("source")) or "no source")
         case {"type": "container_upload"}:
-            return f"file {_named(block, 'file_id', 'without id')}"
+            return f"file {short(text_of(block.get('file_id')) or 'without id')}"
         case {"type": str(kind)} if kind.endswith("_tool_result"):
-            return f"{_words(kind.removesuffix('_tool_result'))} result"
+            return f"{short(kind.removesuffix('_tool_result')).replace('_', ' ')} result"
         case {"type": str(kind)}:
-            return kind[:_LONGEST]
+            return short(kind)
         case _:
             return "a block without type"
 
@@ -78,26 +74,18 @@ def _described(block: JsonObject) -> str:
 def _media(kind: str, block: JsonObject) -> str:
     described = _source(kind, block.get("source"))
     title = text_of(block.get("title"))
-    return described if title is None else f"{title[:_LONGEST]} ({described})"
+    return described if title is None else f"{short(title)} ({described})"
 
 
 def _source(kind: str, source: JsonValue) -> str:
     match source:
         case {"type": "base64", "data": str(data), "media_type": str(media_type)}:
-            return attachments.encoded(media_type[:_LONGEST], data)
+            return attachments.encoded(short(media_type), data)
         case {"type": "url", "url": str(url)}:
             return attachments.linked(kind, url)
         case {"type": "file", "file_id": str(file_id)}:
-            return f"{kind} {file_id[:_LONGEST]}"
+            return f"{kind} {short(file_id)}"
         case {"type": "text", "data": str(data)}:
             return f"{kind}, {len(data)} characters"
         case _:
             return kind
-
-
-def _words(name: str) -> str:
-    return name[:_LONGEST].replace("_", " ")
-
-
-def _named(block: JsonObject, key: str, otherwise: str) -> str:
-    return (text_of(block.get(key)) or otherwise)[:_LONGEST]

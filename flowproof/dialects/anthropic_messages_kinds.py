@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from flowproof.dialects.anthropic_messages_blocks import is_call, type_of
 from flowproof.dialects.anthropic_messages_message import role_of
-from flowproof.dialects.steps import steps_of
+from flowproof.dialects.kinds import part_kind, steps_of
+from flowproof.dialects.values import entry_of, member_of
 from flowproof.model.jsonvalue import JsonValue
 
-_PARTS = {"tool names": "tool names or their order", "roles": "message roles"}
 _BLOCKS = {
     "image": "image",
     "document": "document",
@@ -19,13 +21,17 @@ _BLOCKS = {
     "server_tool_use": "server tool call",
     "mcp_tool_use": "server tool call",
 }
-_CALL_MEMBERS = {"id": "tool call id", "name": "tool call name", "input": "tool call arguments"}
+_CALL_MEMBERS: Mapping[str | int | None, str] = {
+    "id": "tool call id",
+    "name": "tool call name",
+    "input": "tool call arguments",
+}
 
 
 def of_part(name: str, path: str) -> str:
     """The kind of a difference inside the part `name` of an envelope."""
     if name != "tools":
-        return _PARTS.get(name, name)
+        return part_kind(name)
     match steps_of(path)[2:]:
         case ["description"]:
             return "tool description"
@@ -45,16 +51,11 @@ def of_message(pinned: JsonValue, path: str) -> str:
         case ["system", *_]:
             return "system text"
         case ["messages", int(index), *inner]:
-            return _in_message(_entry(pinned, "messages", index), inner)
+            return _in_message(entry_of(member_of(pinned, "messages"), index), inner)
         case ["messages"]:
             return "messages"
         case _:
             return "request"
-
-
-def _entry(value: JsonValue, key: str, index: int) -> JsonValue:
-    listed = value.get(key) if isinstance(value, dict) else None
-    return listed[index] if isinstance(listed, list) and index < len(listed) else None
 
 
 def _in_message(raw: JsonValue, steps: list[str | int]) -> str:
@@ -63,7 +64,7 @@ def _in_message(raw: JsonValue, steps: list[str | int]) -> str:
         case ["content"]:
             return f"{role} text"
         case ["content", int(index), *inner]:
-            return _in_block(role, _entry(raw, "content", index), inner)
+            return _in_block(role, entry_of(member_of(raw, "content"), index), inner)
         case [str(member), *_]:
             return f"{role} message's {member}"
         case _:
@@ -76,7 +77,7 @@ def _in_block(role: str, block: JsonValue, steps: list[str | int]) -> str:
     if member == "cache_control":
         return "cache control"
     if is_call(block):
-        return _CALL_MEMBERS.get(member, "tool call") if isinstance(member, str) else "tool call"
+        return _CALL_MEMBERS.get(member, "tool call")
     match kind:
         case "tool_result":
             return _in_result(block, steps)
@@ -93,7 +94,7 @@ def _in_block(role: str, block: JsonValue, steps: list[str | int]) -> str:
 def _in_result(block: JsonValue, steps: list[str | int]) -> str:
     match steps:
         case ["content", int(index), *_]:
-            kind = type_of(_entry(block, "content", index))
+            kind = type_of(entry_of(member_of(block, "content"), index))
             return _BLOCKS.get(kind, "tool result")
         case ["tool_use_id"]:
             return "tool call id"

@@ -8,21 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flowproof.dialects import sse
+from flowproof.dialects.anthropic_messages_blocks import type_of
 from flowproof.dialects.anthropic_messages_events import TEXTS
+from flowproof.dialects.pieces import Told
+from flowproof.dialects.values import member_of, text_of
 from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse, same
 
 
-class Told:
+class Events:
     """The events of one stream in order; how a text was cut into pieces is forgotten."""
 
     def __init__(self) -> None:
-        # Mutable: each event, one of a text without it, and then the pieces of that text.
-        self._events: list[tuple[JsonObject, list[str] | None]] = []
+        self._told = Told()
 
     @classmethod
-    def by(cls, frames: Iterable[bytes]) -> Told:
+    def by(cls, frames: Iterable[bytes]) -> Events:
         """What frames of our own say."""
-        told = cls()
+        events = cls()
         for frame in frames:
             try:
                 event = parse(sse.data_of(frame) or "")
@@ -30,47 +32,29 @@ class Told:
                 # A body nested to the limit is nested deeper within an event.
                 continue
             if isinstance(event, dict):
-                told.add(event)
-        return told
+                events.add(event)
+        return events
 
     def add(self, event: JsonObject) -> None:
         """Take the next event."""
-        rest, text = _split(event)
-        last, pieces = self._events[-1] if self._events else ({}, None)
-        if text is None:
-            self._events.append((rest, None))
-        elif pieces is not None and same(last, rest):
-            pieces.append(text)
+        delta = event.get("delta")
+        field = TEXTS.get(type_of(delta)) if event.get("type") == "content_block_delta" else None
+        text = text_of(member_of(delta, field)) if field else None
+        if text is None or field is None or not isinstance(delta, dict):
+            self._told.add(event, {})
         elif text:
-            self._events.append((rest, [text]))
+            rest: JsonObject = {key: value for key, value in delta.items() if key != field}
+            self._told.add(event | {"delta": rest}, {field: text})
 
-    def within(self, made: Told) -> bool:
-        """Whether events made from a body tell all this.
+    def within(self, made: Events) -> bool:
+        """Whether the events made from the body tell all this.
 
         A null says nothing, and the number of tokens put out is not known before the end.
         """
-        return len(self._events) == len(made._events) and all(
-            map(_told_by, self._events, made._events)
-        )
+        return self._told.same_as(made._told, _told_by)
 
 
-def _split(event: JsonObject) -> tuple[JsonObject, str | None]:
-    """An event without the text that it brings, and that text."""
-    match event:
-        case {"type": "content_block_delta", "delta": {"type": str(kind)}} if kind in TEXTS:
-            delta, field = event["delta"], TEXTS[kind]
-            text = delta.get(field) if isinstance(delta, dict) else None
-            if isinstance(delta, dict) and isinstance(text, str):
-                return event | {"delta": {k: v for k, v in delta.items() if k != field}}, text
-    return event, None
-
-
-def _told_by(
-    told: tuple[JsonObject, list[str] | None], made: tuple[JsonObject, list[str] | None]
-) -> bool:
-    (event, pieces), (other, joined) = told, made
-    if pieces is not None or joined is not None:
-        return "".join(pieces or ()) == "".join(joined or ()) and same(event, other)
+def _told_by(event: JsonObject, other: JsonObject) -> bool:
     match event, other:
         case {"type": "message_start", "message": dict(left)}, {"message": dict(right)}:
             opened = _without_usage(left), _without_usage(right)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flowproof.dialects import anthropic_messages_blocks as blocks
-from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse, write
+from flowproof.dialects.calls import call_of_text
+from flowproof.dialects.values import list_of, member_of, role_in, text_of
+from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message, Role, ToolCall
 
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
@@ -17,8 +19,7 @@ _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "ass
 
 def role_of(raw: JsonValue) -> Role:
     """The neutral role of a raw message; of an unknown one, `user`."""
-    role = raw.get("role") if isinstance(raw, dict) else None
-    return _ROLES.get(role, "user") if isinstance(role, str) else "user"
+    return role_in(raw, _ROLES)
 
 
 def units(pinned: JsonValue) -> Sequence[JsonValue]:
@@ -33,14 +34,13 @@ def units(pinned: JsonValue) -> Sequence[JsonValue]:
     system = pinned.get("system")
     if system is not None:
         found.append({"role": "system", "content": system})
-    listed = pinned.get("messages")
-    for raw in listed if isinstance(listed, list) else ():
+    for raw in list_of(pinned.get("messages")):
         found.extend(_exploded(raw))
     return found
 
 
 def _exploded(raw: JsonValue) -> Iterator[JsonValue]:
-    content = raw.get("content") if isinstance(raw, dict) else None
+    content = member_of(raw, "content")
     if not (isinstance(raw, dict) and isinstance(content, list)) or raw.get("role") == "assistant":
         yield raw
         return
@@ -66,11 +66,11 @@ def message(raw: JsonValue, names: dict[str, str]) -> Message:
     `names` maps call ids to tool names; a message that calls tools adds to it.
     """
     if not isinstance(raw, dict):
-        return Message("user", raw if isinstance(raw, str) else None)
+        return Message("user", text_of(raw))
     content = raw.get("content")
     if isinstance(content, str):
         return Message(role_of(raw), content)
-    listed = content if isinstance(content, list) else []
+    listed = list_of(content)
     match listed:
         case [dict(block)] if _is_result(raw, block):
             return _result(block, names)
@@ -99,7 +99,7 @@ def _calls(block: JsonValue) -> bool:
 
 
 def _result(result: JsonObject, names: dict[str, str]) -> Message:
-    content, call_id = result.get("content"), blocks.text_of(result.get("tool_use_id"))
+    content, call_id = result.get("content"), text_of(result.get("tool_use_id"))
     texts, attached = blocks.told(content if isinstance(content, list) else [content])
     if result.get("is_error") is True:
         attached.append("marked as an error")
@@ -112,29 +112,13 @@ def _result(result: JsonObject, names: dict[str, str]) -> Message:
     )
 
 
-def arguments_text(block: JsonObject) -> str:
-    """The input of a tool call as text: compact JSON, or the text itself where it is no JSON."""
-    value = block.get("input")
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else write(value)
-
-
 def call_of(block: JsonValue) -> ToolCall:
     """The call that a block makes.
 
     An input that is a string is the text of one that streamed and could not be parsed.
     """
-    if not isinstance(block, dict):
-        return ToolCall(None, "", "", None, malformed=True)
-    call_id, name = blocks.text_of(block.get("id")), blocks.text_of(block.get("name")) or ""
-    text, value, served = arguments_text(block), block.get("input"), blocks.is_served(block)
-    if value is not None and not isinstance(value, str):
-        return ToolCall(call_id, name, text, value, served=served)
-    try:
-        return ToolCall(call_id, name, text, parse(text), served=served)
-    except JsonError:
-        return ToolCall(call_id, name, text, None, malformed=True, served=served)
+    call_id, name = text_of(member_of(block, "id")), text_of(member_of(block, "name")) or ""
+    return call_of_text(call_id, name, member_of(block, "input"), served=blocks.is_served(block))
 
 
 def readable(content: JsonValue) -> bool:
@@ -146,5 +130,5 @@ def _readable(block: JsonValue) -> bool:
     if not isinstance(block, dict) or not blocks.type_of(block):
         return False
     if _calls(block):
-        return bool(blocks.text_of(block.get("name")))
+        return bool(text_of(block.get("name")))
     return block["type"] != "text" or isinstance(block.get("text"), str)

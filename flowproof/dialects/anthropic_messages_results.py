@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 
 from flowproof.dialects.anthropic_messages_blocks import is_call
-from flowproof.dialects.anthropic_messages_message import arguments_text
+from flowproof.dialects.calls import text_of_arguments
 from flowproof.dialects.interface import Substitution
+from flowproof.dialects.mocks import Mocks
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import ToolCall
 
@@ -19,12 +19,15 @@ class Replacing:
     """Goes through a conversation in order, and puts results in where a tool has one."""
 
     def __init__(self, substitution: Substitution, earlier: Mapping[str, ToolCall]) -> None:
-        self._substitution = substitution
+        self._mocks = Mocks(substitution)
         self._earlier = earlier
-        # Mutable: the calls made so far, how often each id had a result, and what was replaced.
+        # Mutable: the tool and arguments of each call made so far.
         self._made: dict[str, tuple[str, str]] = {}
-        self._seen: Counter[str] = Counter()
-        self.tools: list[str] = []
+
+    @property
+    def tools(self) -> list[str]:
+        """The tools of the results replaced so far."""
+        return self._mocks.tools
 
     def message(self, raw: JsonValue) -> JsonValue:
         """A message with its results replaced; itself where none is."""
@@ -42,20 +45,15 @@ class Replacing:
             case {"type": "tool_result", "tool_use_id": str(call_id)}:
                 return self._result(block, call_id)
             case {"id": str(call_id), "name": str(name)} if is_call(block):
-                self._made[call_id] = (name, arguments_text(block))
+                self._made[call_id] = (name, text_of_arguments(block.get("input")))
         return block
 
     def _result(self, block: JsonObject, call_id: str) -> JsonObject:
-        occurrence = self._seen[call_id]
-        self._seen[call_id] += 1
-        made = self._made.get(call_id)
-        if made is None and (call := self._earlier.get(call_id)) is not None:
-            made = (call.name, call.text)
-        if made is None:
-            return block
-        text = self._substitution(made[0], call_id, occurrence, made[1])
+        tool, arguments = self._made.get(call_id, (None, ""))
+        if tool is None and (call := self._earlier.get(call_id)) is not None:
+            tool, arguments = call.name, call.text
+        text = self._mocks.text(tool, call_id, arguments)
         if text is None:
             return block
-        self.tools.append(made[0])
         kept = {key: value for key, value in block.items() if key != "is_error"}
         return kept | {"content": text}

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flowproof.dialects.anthropic_messages_blocks import text_of, type_of
-from flowproof.dialects.parameters import parameter_names
+from flowproof.dialects.anthropic_messages_blocks import type_of
+from flowproof.dialects.parameters import parameters_of
+from flowproof.dialects.requests import offers
+from flowproof.dialects.values import list_of, member_of, text_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 
 _SERVED = ("web_search_", "web_fetch_", "code_execution_", "tool_search_", "advisor_")
@@ -20,13 +22,12 @@ _CODE_EXECUTION = ("code_execution", "bash_code_execution", "text_editor_code_ex
 
 def listed(pinned: JsonObject) -> Sequence[JsonValue]:
     """The tools in a request's own list."""
-    return _list(pinned.get("tools"))
+    return list_of(pinned.get("tools"))
 
 
 def label(tool: JsonValue) -> str | None:
     """How an offered tool is called; one that has no name of its own by its type."""
-    name = text_of(tool.get("name")) if isinstance(tool, dict) else None
-    return name or type_of(tool) or None
+    return text_of(member_of(tool, "name")) or type_of(tool) or None
 
 
 def offered(pinned: JsonObject) -> dict[str, bool]:
@@ -34,16 +35,17 @@ def offered(pinned: JsonObject) -> dict[str, bool]:
 
     Of a toolset whose tools the request does not list, nobody knows them before they are called.
     """
-    found: dict[str, bool] = {}
+    return offers(_all(pinned))
+
+
+def _all(pinned: JsonObject) -> Iterator[tuple[str, bool]]:
     for tool in _offered(pinned):
-        for name, served in _named(tool):
-            found[name] = served and found.get(name, True)
-    for server in _list(pinned.get("mcp_servers")):
-        settings = _member(server, "tool_configuration")
-        for entry in _list(_member(settings, "allowed_tools")):
-            if isinstance(entry, str) and _member(settings, "enabled") is not False:
-                found.setdefault(entry, True)
-    return found
+        yield from _named(tool)
+    for server in list_of(pinned.get("mcp_servers")):
+        settings = member_of(server, "tool_configuration")
+        for entry in list_of(member_of(settings, "allowed_tools")):
+            if isinstance(entry, str) and member_of(settings, "enabled") is not False:
+                yield entry, True
 
 
 def _named(tool: JsonValue) -> Iterator[tuple[str, bool]]:
@@ -60,10 +62,10 @@ def _known(toolset: JsonObject) -> Iterator[str]:
     """The tools of a toolset that the request names and does not disable."""
     configs = toolset.get("configs")
     settings = configs if isinstance(configs, dict) else {}
-    listed = (text_of(_member(entry, "name")) for entry in _list(toolset.get("tools")))
-    enabled = _member(toolset.get("default_config"), "enabled")
+    listed = (text_of(member_of(entry, "name")) for entry in list_of(toolset.get("tools")))
+    enabled = member_of(toolset.get("default_config"), "enabled")
     for name in dict.fromkeys((*(name for name in listed if name is not None), *settings)):
-        own = _member(settings.get(name), "enabled")
+        own = member_of(settings.get(name), "enabled")
         if (enabled if own is None else own) is not False:
             yield name
 
@@ -71,8 +73,8 @@ def _known(toolset: JsonObject) -> Iterator[str]:
 def _offered(pinned: JsonObject) -> Iterator[JsonValue]:
     """The tools of a request, and those that a message in it defines."""
     yield from listed(pinned)
-    for raw in _list(pinned.get("messages")):
-        for block in _list(raw.get("content")) if isinstance(raw, dict) else ():
+    for raw in list_of(pinned.get("messages")):
+        for block in list_of(member_of(raw, "content")):
             match block:
                 case {"type": "tool_addition", "tool": {"definition": dict(definition)}}:
                     yield definition
@@ -82,19 +84,7 @@ def _offered(pinned: JsonObject) -> Iterator[JsonValue]:
 
 def parameters(pinned: JsonObject) -> dict[str, tuple[str, ...]]:
     """The arguments of each offered tool, without those whose schemas leave them open."""
-    found: dict[str, tuple[str, ...]] = {}
-    for tool in _offered(pinned):
-        if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
-            names = parameter_names(tool.get("input_schema"))
-            # Of two schemas for one name, either may be the one that is called.
-            known = found.get(name, names)
-            found[name] = tuple(dict.fromkeys(known + names)) if known and names else ()
-    return {name: names for name, names in found.items() if names}
-
-
-def _member(value: JsonValue, key: str) -> JsonValue:
-    return value.get(key) if isinstance(value, dict) else None
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
+    named = ((text_of(member_of(tool, "name")), tool) for tool in _offered(pinned))
+    return parameters_of(
+        (name, member_of(tool, "input_schema")) for name, tool in named if name is not None
+    )

@@ -5,7 +5,18 @@ Shared by the dialects; a description is for people and never holds the content 
 
 from __future__ import annotations
 
+_LONGEST = 100
 _LONGEST_URL = 120
+
+
+def short(word: str) -> str:
+    """A word of the sender's that may be of any length, cut to one that is shown."""
+    return word[:_LONGEST]
+
+
+def reasoning(length: int) -> str:
+    """A thought of so many characters."""
+    return f"reasoning ({length} characters)"
 
 
 def encoded(media_type: str, base64: str) -> str:
@@ -24,3 +35,17 @@ def linked(kind: str, url: str) -> str:
         return f"{media_type or kind}, {len(content)} characters"
     shown = url if len(url) <= _LONGEST_URL else f"{url[: _LONGEST_URL - 1]}…"
     return f"{kind} ({shown})"
+
+
+def audio(form: str, base64: str) -> str:
+    """Sound carried as base64 in a format such as `wav`."""
+    return encoded(f"audio/{short(form)}", base64)
+
+
+def file(name: str | None, data: str | None) -> str:
+    """A file by its name, with the size of its content where that is carried, too."""
+    label = f"file {short(name or 'without name')}"
+    if data is None:
+        return label
+    is_url = data[:5].lower() == "data:"
+    return f"{label} ({linked('file', data) if is_url else encoded('base64', data)})"

@@ -15,9 +15,12 @@ from flowproof.dialects import google_generate_kinds as kinds
 from flowproof.dialects import google_generate_message as messages
 from flowproof.dialects import google_generate_results as results
 from flowproof.dialects import google_generate_tools as tools
+from flowproof.dialects import requests
+from flowproof.dialects.answers import messages_by_index, tokens
+from flowproof.dialects.attachments import short
 from flowproof.dialects.credentials import without_credentials
-from flowproof.dialects.google_generate_assembly import GenerateAssembler, blocked, number_of
-from flowproof.dialects.google_generate_message import INSTRUCTIONS, objects
+from flowproof.dialects.google_generate_assembly import GenerateAssembler, blocked
+from flowproof.dialects.google_generate_message import INSTRUCTIONS, entries
 from flowproof.dialects.google_generate_names import member
 from flowproof.dialects.google_generate_served import shown_calls
 from flowproof.dialects.interface import (
@@ -25,16 +28,15 @@ from flowproof.dialects.interface import (
     Asked,
     Assembler,
     Envelope,
-    EnvelopePart,
     Framing,
     Said,
     Substitution,
     Target,
 )
+from flowproof.dialects.values import member_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message, ToolCall
 from flowproof.model.turn import Operation
-from flowproof.model.visible import member_path
 
 # A model is one plain segment: nothing in a request may climb out of the upstream's path.
 _NAMED = re.compile(
@@ -125,20 +127,12 @@ class GoogleGenerate:
         """Model, tool names, tools, roles, then every other parameter by name."""
         if not isinstance(pinned, dict):
             return Envelope(())
-        named: list[JsonValue] = [*tools.labels(pinned)]
-        roles: list[JsonValue] = [
-            content.get("role") if isinstance(content, dict) else None
-            for content in objects(pinned.get("contents"))
-        ]
-        first = ("model", "tools", "contents", *INSTRUCTIONS)
-        return Envelope(
-            (
-                *_parts(pinned, ("model",)),
-                EnvelopePart("tool names", "$.tools", named),
-                *_parts(pinned, ("tools",)),
-                EnvelopePart("roles", "$.contents", roles),
-                *_parts(pinned, sorted(key for key in pinned if key not in first)),
-            )
+        return requests.envelope(
+            pinned,
+            requests.tool_names(tools.labels(pinned)),
+            "tools",
+            requests.roles("$.contents", entries(pinned.get("contents"))),
+            apart=("contents", *INSTRUCTIONS),
         )
 
     def part_kind(self, name: str, path: str) -> str:
@@ -153,15 +147,9 @@ class GoogleGenerate:
         """The instructions and the tools offered; the path names the model."""
         if not isinstance(pinned, dict):
             return Said(None, "", ())
-        model = pinned.get("model")
-        offered = tools.offered(pinned)
         opening = [messages.message(unit, {}).text or "" for unit in _instructions(pinned)]
-        return Said(
-            model=model if isinstance(model, str) else None,
-            system="\n".join(opening),
-            tools=tuple(offered),
-            parameters=tools.parameters(pinned),
-            served=tuple(name for name, served in offered.items() if served),
+        return requests.said(
+            pinned, "\n".join(opening), tools.offered(pinned), tools.parameters(pinned)
         )
 
     def message_list(self, pinned: JsonValue) -> Sequence[JsonValue]:
@@ -169,7 +157,7 @@ class GoogleGenerate:
         if not isinstance(pinned, dict):
             return ()
         contents = pinned.get("contents")
-        listed = [contents] if isinstance(contents, str) else objects(contents)
+        listed = [contents] if isinstance(contents, str) else entries(contents)
         units = [unit for content in listed for unit in messages.units(content)]
         return [*_instructions(pinned), *units]
 
@@ -182,21 +170,12 @@ class GoogleGenerate:
 
         Of a request that was blocked the API says so: the model was not asked, and calls nothing.
         """
-        found: list[tuple[int, Message]] = []
-        listed = body.get("candidates") if isinstance(body, dict) else None
-        for position, candidate in enumerate(listed if isinstance(listed, list) else ()):
-            said = _candidate(candidate)
-            if said is None:
-                # What remained of it could look as if no tool had been called.
-                found.clear()
-                break
-            found.append((number_of(member(candidate, "index"), position), said))
-        found.sort(key=lambda pair: pair[0])
-        spoken = tuple(message for _, message in found)
+        listed = member_of(body, "candidates")
+        spoken = messages_by_index(listed, _candidate)
         reason = None if listed else blocked(body)
         if reason is not None:
             spoken = (
-                Message("assistant", None, attachments=(f"blocked prompt ({reason[:100]})",)),
+                Message("assistant", None, attachments=(f"blocked prompt ({short(reason)})",)),
             )
         return Answer(spoken, _tokens(member(body, "usageMetadata")))
 
@@ -224,12 +203,6 @@ class GoogleGenerate:
         return {"error": told}
 
 
-def _parts(pinned: JsonObject, keys: Iterable[str]) -> Iterator[EnvelopePart]:
-    for key in keys:
-        if key in pinned:
-            yield EnvelopePart(key, member_path("$", key), pinned[key])
-
-
 def _instructions(pinned: JsonObject) -> list[JsonValue]:
     """A unit for the instructions, under the name that they have in the request."""
     return [{key: pinned[key]} for key in INSTRUCTIONS if pinned.get(key) is not None]
@@ -249,9 +222,5 @@ def _candidate(candidate: JsonValue) -> Message | None:
 
 def _tokens(usage: JsonValue) -> tuple[int, int] | None:
     """Tokens in and out, thoughts included; the API leaves out a count of 0."""
-    told = number_of(member(usage, "promptTokenCount"), -1)
-    said = [
-        number_of(member(usage, key) or 0, -1)
-        for key in ("candidatesTokenCount", "thoughtsTokenCount")
-    ]
-    return (told, sum(said)) if min(told, *said) >= 0 else None
+    given = [member(usage, key) or 0 for key in ("candidatesTokenCount", "thoughtsTokenCount")]
+    return tokens(member(usage, "promptTokenCount"), *given)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from flowproof.dialects import google_generate_frames as frames
 from flowproof.dialects import sse
+from flowproof.dialects.assembling import StreamAssembler
 from flowproof.dialects.google_generate_names import member
 from flowproof.dialects.google_generate_partial import PartialCall, is_partial
 from flowproof.dialects.interface import Asked, Assembled
 from flowproof.dialects.merging import MergedObject, Rule
-from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse
+from flowproof.dialects.values import number_of, objects_of
+from flowproof.model.jsonvalue import JsonObject, JsonValue, Missing
 
 _LISTS = frozenset(
     (
@@ -34,11 +36,6 @@ def _rule(key: str) -> Rule:
 def _named(value: JsonValue) -> bool:
     """Whether a value of an enumeration says anything."""
     return isinstance(value, str) and value != "" and not value.endswith(_UNSPECIFIED)
-
-
-def number_of(value: JsonValue, otherwise: int) -> int:
-    """A JSON integer, else the number given; `true` is no integer here."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
 
 
 def blocked(body: JsonValue) -> str | None:
@@ -128,8 +125,7 @@ class _Candidate:
             self._has_content = True
             parts = content.get("parts")
             self._has_parts |= isinstance(parts, list)
-            listed = parts if isinstance(parts, list) else []
-            said = [part for part in listed if isinstance(part, dict)]
+            said = objects_of(parts)
             self._parts.add(said)
             self._content.add({key: item for key, item in content.items() if key != "parts"})
         self._around.add({key: item for key, item in entry.items() if key != "content"})
@@ -142,59 +138,45 @@ class _Candidate:
         return (spoken if self._has_content else {}) | self._around.value()
 
 
-class GenerateAssembler:
+class GenerateAssembler(StreamAssembler):
     """Puts the chunks of one stream together as the body of a plain response."""
 
     def __init__(self, asked: Asked) -> None:
+        super().__init__()
         self._asked = asked
         self._array = frames.framing(asked) is not sse.EVENT_STREAM
         self._top = MergedObject(_rule)
         self._candidates: dict[int, _Candidate] = {}
-        # Mutable: the first chunk and how many came, and what else was seen.
+        # Mutable: the first chunk and how many came, and whether the array ended.
         self._first: JsonObject | None = None
         self._chunks = 0
         self._closed = False
-        self._dropped = False
-        self._error: JsonObject | None = None
-        self._unread: str | None = None
-
-    @property
-    def unread(self) -> str | None:
-        """The first data fed that is no response and no error of this API."""
-        return self._unread
 
     def feed(self, frame: bytes) -> bool:
         """Take one whole frame; an agent gets all of them."""
-        self._dropped |= not frames.is_utf8(frame)
         done = self._closed
         if self._array:
-            data, closed = frames.element_data(frame)
+            text, whole = sse.decoded(frame)
+            self._dropped |= not whole
+            data, closed = frames.element_data(text)
             self._closed |= closed
         else:
-            data = frames.event_data(frame)
-            # A comment without text is a keep-alive; a body has no place for any other line.
-            self._dropped |= any(
-                name != "data" and (name or value) for name, value in sse.fields(frame)
-            )
+            event = self._event(frame)
+            self._dropped |= bool(event.names)
+            data = frames.event_data(frame, event)
         if data is None or not data.strip():
             return True
         if done or data == frames.DONE:
             self._dropped = True
             return True
-        try:
-            self._take(parse(data), data)
-        except JsonError:
-            self._refuse(data)
+        chunk = self._parsed(data)
+        if not isinstance(chunk, Missing):
+            self._take(chunk, data)
         return True
-
-    def _refuse(self, data: str) -> None:
-        self._dropped = True
-        if self._unread is None:
-            self._unread = data
 
     def _take(self, chunk: JsonValue, data: str) -> None:
         if isinstance(chunk, dict) and chunk.get("error"):
-            self._error = self._error or chunk
+            self._fail(chunk)
             return
         entries = _entries(chunk)
         if not isinstance(chunk, dict) or entries is None:
@@ -214,8 +196,8 @@ class GenerateAssembler:
         finished, and as many as were asked for, or the request was blocked; an array must have
         ended, too, and nothing be unread. `body` is None where no chunk came.
         """
-        if self._error is not None:
-            return Assembled(self._error, complete=False, lossless=False, failed=True)
+        if (failed := self._failed(complete=False)) is not None:
+            return failed
         body = self.body()
         whole = self._unread is None and (self._closed or not self._array)
         complete = whole and self._complete(body)
@@ -246,9 +228,9 @@ def _entries(chunk: JsonValue) -> list[JsonObject] | None:
         return []
     if not isinstance(listed, list):
         return None
-    entries = [entry for entry in listed if isinstance(entry, dict)]
+    entries = objects_of(listed)
     whole = len(entries) == len(listed)
-    return entries if whole and all(_joinable(entry) for entry in entries) else None
+    return entries if whole and all(map(_joinable, entries)) else None
 
 
 def _joinable(entry: JsonObject) -> bool:

@@ -19,7 +19,7 @@ ARRAY = "json"
 DONE = "[DONE]"
 """What ends the streams of some gateways; the API itself has no such frame."""
 
-_FIELDS = frozenset(("", "event", "id", "retry"))
+_FIELDS = frozenset(("", "id", "retry"))
 _ELEMENT = (b"[", b",", b"{", b"]")
 
 
@@ -37,20 +37,19 @@ def is_element(frame: bytes) -> bool:
     return frame.lstrip().startswith(_ELEMENT)
 
 
-def event_data(frame: bytes) -> str | None:
+def event_data(frame: bytes, event: sse.Event) -> str | None:
     """The JSON text of one event; None where it has none.
 
     An error may stand in a stream as it is, without the name of a field; clients read it.
     """
-    data = sse.data_of(frame)
-    if data is None and any(name not in _FIELDS for name, _ in sse.fields(frame)):
-        return frame.decode("utf-8", "replace").strip()
-    return data
+    if event.data is None and any(name not in _FIELDS for name, _ in event.others):
+        return sse.decoded(frame)[0].strip()
+    return event.data
 
 
-def element_data(frame: bytes) -> tuple[str | None, bool]:
+def element_data(text: str) -> tuple[str | None, bool]:
     """The JSON text of one element, None where there is none, and whether the array ends here."""
-    text = frame.decode("utf-8", "replace").strip()
+    text = text.strip()
     if text.startswith(("[", ",")):
         inner = text[1:].strip()
         return (None, inner == "]") if inner in ("", "]") else (inner, False)
@@ -69,7 +68,10 @@ def replayed(events: Iterable[str], asked: Asked) -> Iterator[bytes]:
     array = bool(raw) and is_element(raw[0])
     if array == _wants_array(asked):
         return iter(raw)
-    texts = [element_data(frame)[0] if array else event_data(frame) for frame in raw]
+    texts = [
+        element_data(sse.decoded(frame)[0])[0] if array else event_data(frame, sse.read(frame))
+        for frame in raw
+    ]
     return _framed(
         [_compact(text) for text in texts if text and text != DONE], array=_wants_array(asked)
     )
@@ -92,12 +94,3 @@ def _framed(texts: list[str], *, array: bool) -> Iterator[bytes]:
     for position, text in enumerate(texts):
         yield to_bytes(f"[{text}" if position == 0 else f"\n,\r\n{text}")
     yield to_bytes("\n]" if texts else "[]")
-
-
-def is_utf8(frame: bytes) -> bool:
-    """Whether a frame holds nothing but UTF-8."""
-    try:
-        frame.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from flowproof.dialects.google_generate_message import (
     INSTRUCTIONS,
+    entries,
     media_of,
-    objects,
     parts_of,
     role_of,
 )
 from flowproof.dialects.google_generate_names import member, snake
-from flowproof.dialects.steps import steps_of
+from flowproof.dialects.kinds import part_kind, steps_of
+from flowproof.dialects.values import entry_of, member_of
 from flowproof.model.jsonvalue import JsonValue
 
-_PARTS = {"tool names": "tool names or their order", "roles": "message roles"}
 _CALL_MEMBERS = {"id": "tool call id", "name": "tool call name", "args": "tool call arguments"}
 _RESULT_MEMBERS = {"id": "tool call id", "name": "tool result name"}
 _SCHEMAS = ("parameters", "parametersJsonSchema", "parameters_json_schema")
@@ -37,7 +37,7 @@ def of_part(name: str, path: str) -> str:
     if name in _SETTINGS:
         return next((step for step in steps[1:] if isinstance(step, str)), name)
     if name != "tools":
-        return _PARTS.get(name, name)
+        return part_kind(name)
     match [step for step in steps[1:] if isinstance(step, str)]:
         case ["functionDeclarations" | "function_declarations", "description"]:
             return "tool description"
@@ -49,13 +49,12 @@ def of_part(name: str, path: str) -> str:
 
 def of_message(pinned: JsonValue, path: str) -> str:
     """The kind of a difference outside the envelope; `pinned` is one side."""
-    contents = pinned.get("contents") if isinstance(pinned, dict) else None
+    contents = member_of(pinned, "contents")
     match steps_of(path):
         case [str(key), *_] if key in INSTRUCTIONS:
             return "system text"
         case ["contents", int(index), *inner]:
-            listed = objects(contents)
-            return _inside(listed[index] if index < len(listed) else None, inner)
+            return _inside(entry_of(entries(contents), index), inner)
         case ["contents", str(key), *inner]:
             return _inside(contents, [key, *inner])
         case ["contents"]:
@@ -68,12 +67,9 @@ def _inside(content: JsonValue, steps: list[str | int]) -> str:
     role = role_of(content)
     match steps:
         case ["parts", int(index), str(key), *inner]:
-            parts = parts_of(content)
-            part = parts[index] if index < len(parts) else None
-            return _inside_part(role, part, snake(key), inner)
+            return _inside_part(role, entry_of(parts_of(content), index), snake(key), inner)
         case ["parts", str(key), *inner]:
-            parts = parts_of(content)
-            return _inside_part(role, parts[0] if parts else None, snake(key), inner)
+            return _inside_part(role, entry_of(parts_of(content), 0), snake(key), inner)
         case ["parts", *_]:
             return f"{role} content part"
         case [str(key), *_]:

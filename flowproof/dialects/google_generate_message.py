@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from flowproof.dialects import attachments
+from flowproof.dialects.calls import Made
 from flowproof.dialects.google_generate_names import member
 from flowproof.dialects.google_generate_served import served_call
+from flowproof.dialects.values import member_of, role_in, text_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue, write
 from flowproof.model.trajectory import Message, Role, ToolCall
 
@@ -26,10 +27,9 @@ _ROLES: dict[str, Role] = {
     "tool": "tool",
     "system": "system",
 }
-_LONGEST_WORD = 100
 
 
-def objects(value: JsonValue) -> list[JsonValue]:
+def entries(value: JsonValue) -> list[JsonValue]:
     """The entries of a list; a single object stands for a list of one, as the API takes it."""
     match value:
         case list():
@@ -46,16 +46,13 @@ def parts_of(content: JsonValue) -> list[JsonValue]:
         return [content]
     if isinstance(content, list):
         return content
-    parts = content.get("parts") if isinstance(content, dict) else None
-    if isinstance(parts, str):
-        return [parts]
-    return objects(parts)
+    parts = member_of(content, "parts")
+    return [parts] if isinstance(parts, str) else entries(parts)
 
 
 def role_of(content: JsonValue) -> Role:
     """The neutral role of a content, by what it says of itself."""
-    role = content.get("role") if isinstance(content, dict) else None
-    return _ROLES.get(role, "user") if isinstance(role, str) else "user"
+    return role_in(content, _ROLES)
 
 
 def is_result(part: JsonValue) -> bool:
@@ -74,14 +71,6 @@ def units(content: JsonValue) -> Sequence[JsonValue]:
         some = [[part] for part in listed] if result else [listed]
         pieces += [content | {"parts": parts} for parts in some]
     return pieces
-
-
-class Made(NamedTuple):
-    """A call as it stands in a part; `arguments` is their text."""
-
-    id: str | None
-    name: str
-    arguments: str
 
 
 def call_of(part: JsonValue) -> Made | None:
@@ -130,7 +119,7 @@ def readable(content: JsonValue) -> bool:
 
 def _readable_part(part: JsonObject) -> bool:
     served = member(part, "toolCall")
-    named = served is None or bool(_text(member(served, "toolType")))
+    named = served is None or bool(text_of(member(served, "toolType")))
     return named and isinstance(member(part, "text"), str | None) and _readable_call(part)
 
 
@@ -138,7 +127,7 @@ def _readable_call(part: JsonObject) -> bool:
     call = member(part, "functionCall")
     if call is None:
         return True
-    if not isinstance(call, dict) or not _text(call.get("name")):
+    if not isinstance(call, dict) or not text_of(call.get("name")):
         return False
     arguments = call.get("args")
     unfinished = bool(member(call, "willContinue")) or bool(member(call, "partialArgs"))
@@ -158,7 +147,7 @@ def _spoken(role: Role, parts: Sequence[JsonValue]) -> Message:
             calls.append(served)
         elif isinstance(text, str):
             if member(part, "thought") is True:
-                attached.append(f"reasoning ({len(text)} characters)")
+                attached.append(attachments.reasoning(len(text)))
             else:
                 texts.append(text)
         elif isinstance(part, dict):
@@ -175,15 +164,15 @@ def _tool_call(call: JsonValue) -> ToolCall:
     if arguments is None:
         arguments = {}
     return ToolCall(
-        _text(call.get("id")), _text(call.get("name")) or "", write(arguments), arguments
+        text_of(call.get("id")), text_of(call.get("name")) or "", write(arguments), arguments
     )
 
 
 def _result(response: JsonValue, names: dict[str, str]) -> Message:
-    call_id, name = _text(member(response, "id")), _text(member(response, "name"))
+    call_id, name = text_of(member(response, "id")), text_of(member(response, "name"))
     known = names.get(call_id) if call_id is not None else None
     media = [
-        _attachment(part) for part in objects(member(response, "parts")) if isinstance(part, dict)
+        _attachment(part) for part in entries(member(response, "parts")) if isinstance(part, dict)
     ]
     return Message(
         "tool",
@@ -207,27 +196,23 @@ def _result_text(value: JsonValue) -> str | None:
 
 def _attachment(part: JsonObject) -> str:
     if (blob := member(part, "inlineData")) is not None:
-        data = _text(member(blob, "data")) or ""
+        data = text_of(member(blob, "data")) or ""
         return attachments.encoded(_word(member(blob, "mimeType"), "data"), data)
     if (file := member(part, "fileData")) is not None:
-        uri = _text(member(file, "fileUri")) or "no address"
+        uri = text_of(member(file, "fileUri")) or "no address"
         return attachments.linked(media_of(file), uri)
     if (outcome := member(part, "codeExecutionResult")) is not None:
         return f"code execution result ({_word(member(outcome, 'outcome'), 'no outcome')})"
     if (item := member(part, "toolResponse")) is not None:
         return f"{_word(member(item, 'toolType'), 'server tool').lower().replace('_', ' ')} result"
-    return next(iter(part), "a part without content")[:_LONGEST_WORD]
+    return attachments.short(next(iter(part), "a part without content"))
 
 
 def media_of(data: JsonValue) -> str:
     """The kind of medium that inline or linked data is: `image`, `audio`, `video` or `file`."""
-    kind = (_text(member(data, "mimeType")) or "").partition("/")[0].lower()
+    kind = (text_of(member(data, "mimeType")) or "").partition("/")[0].lower()
     return kind if kind in ("image", "audio", "video") else "file"
 
 
 def _word(value: JsonValue, otherwise: str) -> str:
-    return value[:_LONGEST_WORD] if isinstance(value, str) and value else otherwise
-
-
-def _text(value: JsonValue) -> str | None:
-    return value if isinstance(value, str) else None
+    return attachments.short(text_of(value) or otherwise)

@@ -5,18 +5,19 @@ A call often has no id there: its result is then the next one of the same name.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from flowproof.dialects.google_generate_message import (
     call_of,
+    entries,
     is_result,
-    objects,
     parts_of,
 )
 from flowproof.dialects.google_generate_names import member
 from flowproof.dialects.interface import Substitution
+from flowproof.dialects.mocks import Mocks
+from flowproof.dialects.values import text_of
 from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse
 from flowproof.model.trajectory import ToolCall
 
@@ -30,7 +31,7 @@ def substitute(
     """
     contents = pinned.get("contents")
     results = _Results(substitution, earlier)
-    changed = [_content(content, results) for content in objects(contents)]
+    changed = [_content(content, results) for content in entries(contents)]
     if not results.tools:
         return pinned, ()
     told: JsonValue = changed if isinstance(contents, list) else changed[0]
@@ -48,18 +49,21 @@ def _content(content: JsonValue, results: _Results) -> JsonValue:
     return content | {"parts": told}
 
 
-@dataclass(slots=True)
 class _Results:
-    """Goes through the parts of one request in order. `tools` names those replaced so far."""
+    """Goes through the parts of one request in order."""
 
-    substitution: Substitution
-    earlier: Mapping[str, ToolCall]
-    tools: list[str] = field(default_factory=list)
-    # Mutable: the tool and arguments of each call by id, the arguments of those without id that
-    # have no result yet by tool, and how often each call was met.
-    _by_id: dict[str, tuple[str, str]] = field(default_factory=dict)
-    _waiting: dict[str, deque[str]] = field(default_factory=lambda: defaultdict(deque))
-    _seen: Counter[tuple[str | None, str | None]] = field(default_factory=Counter)
+    def __init__(self, substitution: Substitution, earlier: Mapping[str, ToolCall]) -> None:
+        self._mocks = Mocks(substitution)
+        self._earlier = earlier
+        # Mutable: the tool and arguments of each call by id, and the arguments of those without
+        # id that have no result yet, by tool.
+        self._by_id: dict[str, tuple[str, str]] = {}
+        self._waiting: dict[str, deque[str]] = defaultdict(deque)
+
+    @property
+    def tools(self) -> list[str]:
+        """The tools of the results replaced so far."""
+        return self._mocks.tools
 
     def part(self, part: JsonValue) -> JsonValue:
         """The next part, its result replaced if it has one that is mocked."""
@@ -75,19 +79,13 @@ class _Results:
         key = "functionResponse" if part.get("functionResponse") is not None else None
         key = key or "function_response"
         response = part[key]
-        call_id, name = member(response, "id"), member(response, "name")
-        if not isinstance(response, dict) or not isinstance(name, str):
+        call_id, name = text_of(member(response, "id")), text_of(member(response, "name"))
+        if not isinstance(response, dict) or name is None:
             return part
-        call_id = call_id if isinstance(call_id, str) else None
         tool, arguments = self._call(call_id, name)
-        # An id alone tells calls apart; a result without one counts by its tool.
-        known_by = (call_id, tool if call_id is None else None)
-        occurrence = self._seen[known_by]
-        self._seen[known_by] += 1
-        text = self.substitution(tool, call_id, occurrence, arguments)
+        text = self._mocks.text(tool, call_id, arguments)
         if text is None:
             return part
-        self.tools.append(tool)
         # Pictures that the tool returned stand beside what it said.
         kept = {member: value for member, value in response.items() if member != "parts"}
         return part | {key: kept | {"response": response_of(text)}}
@@ -98,7 +96,7 @@ class _Results:
         if call_id is not None:
             if (made := self._by_id.get(call_id)) is not None:
                 return made
-            call = self.earlier.get(call_id)
+            call = self._earlier.get(call_id)
             return (name, "") if call is None else (call.name, call.text)
         waiting = self._waiting[name]
         return name, waiting.popleft() if waiting else ""

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from flowproof.dialects.calls import call_of_value
 from flowproof.dialects.google_generate_names import member, snake
-from flowproof.model.jsonvalue import JsonObject, JsonValue, write
+from flowproof.dialects.values import list_of, text_of
+from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import ToolCall
 
 _SEARCH = "google_search"
@@ -55,7 +57,7 @@ def shown_calls(candidate: JsonValue, made: Sequence[ToolCall]) -> Iterator[Tool
     grounding = member(candidate, "groundingMetadata")
     context = member(member(candidate, "urlContextMetadata"), "urlMetadata")
     sources = _sources(grounding)
-    urls = _texts([member(entry, "retrievedUrl") for entry in _list(context)])
+    urls = _texts([member(entry, "retrievedUrl") for entry in list_of(context)])
     asked: tuple[tuple[str, str, list[JsonValue], bool], ...] = (
         (_SEARCH, "queries", _queries(grounding), "web" in sources or "image" in sources),
         ("file_search", "queries", [], "file_search" in sources),
@@ -66,7 +68,7 @@ def shown_calls(candidate: JsonValue, made: Sequence[ToolCall]) -> Iterator[Tool
             "retrieval" in sources,
         ),
         ("google_maps", "queries", [], "maps" in sources),
-        ("url_context", "urls", urls, bool(_list(context))),
+        ("url_context", "urls", urls, bool(list_of(context))),
     )
     for name, key, texts, ran in asked:
         if (texts or ran) and name not in known:
@@ -83,7 +85,7 @@ def _queries(grounding: JsonValue) -> list[JsonValue]:
 def _sources(grounding: JsonValue) -> set[str]:
     """What the pieces that an answer rests on come from."""
     found: set[str] = set()
-    for chunk in _list(member(grounding, "groundingChunks")):
+    for chunk in list_of(member(grounding, "groundingChunks")):
         found.update(kind for kind in ("web", "image", "maps") if member(chunk, kind) is not None)
         if (context := member(chunk, "retrievedContext")) is not None:
             found.add("retrieval" if _at_vertex(grounding, context) else "file_search")
@@ -100,19 +102,8 @@ def _at_vertex(grounding: JsonValue, context: JsonValue) -> bool:
 
 def _call(name: str, arguments: JsonValue, call_id: JsonValue) -> ToolCall:
     """A served call; its arguments are unknown where the API does not tell them."""
-    return ToolCall(
-        id=call_id if isinstance(call_id, str) else None,
-        name=name,
-        text="" if arguments is None else write(arguments),
-        arguments=arguments,
-        malformed=arguments is None,
-        served=True,
-    )
+    return call_of_value(text_of(call_id), name, arguments, served=True)
 
 
 def _texts(value: JsonValue) -> list[JsonValue]:
-    return [text for text in _list(value) if isinstance(text, str)]
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
+    return [text for text in list_of(value) if isinstance(text, str)]

@@ -6,7 +6,7 @@ The counterpart of `sse` for the APIs that stream so; it does not know what a li
 from __future__ import annotations
 
 from flowproof.dialects.interface import Framing
-from flowproof.dialects.sse import MAX_FRAME, FrameError
+from flowproof.dialects.sse import MAX_FRAME, FrameError, decoded
 from flowproof.errors import UpstreamError
 from flowproof.model.jsonvalue import JsonValue, write
 
@@ -72,10 +72,10 @@ LINES_OR_JSON = Framing("application/x-ndjson", _TYPES | {"application/json"}, L
 Clients read either without a look at the type."""
 
 
-def text_of(line: bytes) -> str:
-    """The text of a line without blanks around it; bytes that are not UTF-8 are replaced, as
-    clients do."""
-    return line.decode("utf-8", "replace").strip(" \t\r\n")
+def read(line: bytes) -> tuple[str, bool]:
+    """The text of a line without blanks around it, and whether all of it is UTF-8."""
+    text, whole = decoded(line)
+    return text.strip(" \t\r\n"), whole
 
 
 def line(value: JsonValue) -> bytes:

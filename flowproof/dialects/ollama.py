@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from flowproof.dialects import ndjson, ollama_stream
+from flowproof.dialects import ndjson, ollama_stream, requests
+from flowproof.dialects.answers import tokens
 from flowproof.dialects.interface import Asked, Assembler, Framing, Target
 from flowproof.dialects.ollama_stream import Form, LineAssembler
-from flowproof.dialects.openai_chat_chunks import number_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.rawtext import to_bytes
 from flowproof.model.turn import Operation
@@ -36,12 +36,7 @@ class Ollama:
 
     def asked(self, body: JsonObject, target: Target) -> Asked:
         """Split a request body: `stream` is transport. The server streams unless told not to."""
-        return Asked(
-            pinned={key: value for key, value in body.items() if key != "stream"},
-            stream=body.get("stream") is not False,
-            stream_usage=True,
-            transport={key: body[key] for key in ("stream",) if key in body},
-        )
+        return requests.asked(body, ("stream",), stream=body.get("stream") is not False)
 
     def forwarded(self, pinned: JsonObject, asked: Asked) -> JsonObject:
         """The body to send upstream: `stream` as it was sent; usage is always told."""
@@ -77,5 +72,4 @@ def tokens_of(body: JsonObject) -> tuple[int, int] | None:
     keys = ("prompt_eval_count", "eval_count")
     if not any(key in body for key in keys):
         return None
-    told = [number_of(body.get(key, 0), -1) for key in keys]
-    return (told[0], told[1]) if min(told) >= 0 else None
+    return tokens(*(body.get(key, 0) for key in keys))

@@ -5,7 +5,6 @@ Its streams are in `ollama_stream`, its messages in `ollama_message`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from flowproof.dialects import ollama_kinds as kinds
 from flowproof.dialects import ollama_message as messages
 from flowproof.dialects import ollama_stream, openai_chat_kinds
 from flowproof.dialects.interface import Answer, Envelope, Said, Substitution
+from flowproof.dialects.mocks import Mocks
 from flowproof.dialects.ollama import Ollama, tokens_of
 from flowproof.dialects.openai_chat import OpenAIChat
 from flowproof.model.jsonvalue import JsonObject, JsonValue
@@ -37,20 +37,14 @@ class OllamaChat(Ollama):
     ) -> tuple[JsonObject, tuple[str, ...]]:
         """Replace the content of tool results."""
         raws = _CHAT.message_list(pinned)
-        seen: Counter[tuple[str | None, str | None]] = Counter()
+        mocks = Mocks(substitution)
         changed = list(raws)
-        tools: list[str] = []
         for place, call in messages.answered(raws).items():
-            # An id alone tells calls apart; a result without one counts by its tool.
-            key = (call.id, call.name if call.id is None else None)
-            occurrence = seen[key]
-            seen[key] += 1
-            text = substitution(call.name, call.id, occurrence, call.arguments)
+            text = mocks.text(call.name, call.id, call.arguments)
             raw = raws[place]
             if text is not None and isinstance(raw, dict):
                 changed[place] = raw | {"content": text}
-                tools.append(call.name)
-        return (pinned | {"messages": changed}, tuple(tools)) if tools else (pinned, ())
+        return (pinned | {"messages": changed}, tuple(mocks.tools)) if mocks.tools else (pinned, ())
 
     def envelope(self, pinned: JsonValue) -> Envelope:
         """Model, tool names, tools, roles, then every other parameter, as in chat completions."""

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 
 from flowproof.dialects import ollama_kinds as kinds
 from flowproof.dialects import ollama_message as messages
-from flowproof.dialects import ollama_stream
-from flowproof.dialects.interface import Answer, Envelope, EnvelopePart, Said, Substitution
+from flowproof.dialects import ollama_stream, requests
+from flowproof.dialects.interface import Answer, Envelope, Said, Substitution
 from flowproof.dialects.ollama import Ollama, tokens_of
+from flowproof.dialects.values import member_of, text_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message, ToolCall
-from flowproof.model.visible import member_path
 
 _SAID = ("system", "prompt", "images")
 _ANSWERED = {"response": "content", "thinking": "thinking", "tool_calls": "tool_calls"}
@@ -39,13 +39,7 @@ class OllamaGenerate(Ollama):
 
     def envelope(self, pinned: JsonValue) -> Envelope:
         """The model, then every other parameter by name."""
-        if not isinstance(pinned, dict):
-            return Envelope(())
-        others = sorted(key for key in pinned if key not in ("model", *_SAID))
-        named = [key for key in ("model", *others) if key in pinned]
-        return Envelope(
-            tuple(EnvelopePart(key, member_path("$", key), pinned[key]) for key in named)
-        )
+        return requests.envelope(pinned, apart=_SAID) if isinstance(pinned, dict) else Envelope(())
 
     def part_kind(self, name: str, path: str) -> str:
         """The name of the part."""
@@ -57,13 +51,8 @@ class OllamaGenerate(Ollama):
 
     def said(self, pinned: JsonValue) -> Said:
         """The model and the instructions."""
-        told = pinned if isinstance(pinned, dict) else {}
-        model, system = told.get("model"), told.get("system")
-        return Said(
-            model=model if isinstance(model, str) else None,
-            system=system if isinstance(system, str) else "",
-            tools=(),
-        )
+        model, system = text_of(member_of(pinned, "model")), text_of(member_of(pinned, "system"))
+        return Said(model, system or "", ())
 
     def message_list(self, pinned: JsonValue) -> Sequence[JsonValue]:
         """The instructions, if there are any, then the prompt with its images, as chat messages

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowproof.dialects import openai_chat_kinds
-from flowproof.dialects.steps import steps_of
+from flowproof.dialects.kinds import steps_of
 from flowproof.model.jsonvalue import JsonValue
 
 

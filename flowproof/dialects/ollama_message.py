@@ -12,7 +12,7 @@ from itertools import count
 
 from flowproof.dialects import attachments
 from flowproof.dialects import openai_chat_message as chat
-from flowproof.dialects.openai_chat_message import Made
+from flowproof.dialects.calls import Made
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message
 
@@ -45,7 +45,7 @@ def readable(raw: JsonObject) -> bool:
 
 def _thought(thinking: JsonValue) -> Iterator[str]:
     if isinstance(thinking, str) and thinking:
-        yield f"reasoning ({len(thinking)} characters)"
+        yield attachments.reasoning(len(thinking))
 
 
 def _images(images: JsonValue) -> Iterator[str]:

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flowproof.dialects import ndjson
+from flowproof.dialects.assembling import StreamAssembler
 from flowproof.dialects.interface import Assembled
-from flowproof.dialects.openai_chat_chunks import ordered
 from flowproof.dialects.pieces import Joined, Members, Piece, Told
-from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse
+from flowproof.dialects.values import ordered
+from flowproof.model.jsonvalue import JsonObject, JsonValue
 
 _ORDER = ("model", "created_at", "message", "response", "thinking", "done", "done_reason")
 _MESSAGE_ORDER = ("role", "content", "thinking", "tool_calls")
@@ -95,47 +96,37 @@ def _line(form: Form, top: JsonObject, speaker: JsonObject, pieces: JsonObject) 
     return ordered(top | {"message": message, **beside}, _ORDER)
 
 
-class LineAssembler:
+class LineAssembler(StreamAssembler):
     """Puts the lines of one stream together as the body of a plain response."""
 
     def __init__(self, form: Form) -> None:
+        super().__init__()
         self._form = form
         self._top = Joined(form.top)
         self._message: Joined | None = None
         self._told = Told()
-        # Mutable: whether a line came, whether the last one did, and what a body cannot hold.
+        # Mutable: whether a line came, and whether the last one did.
         self._started = False
         self._done = False
-        self._dropped = False
-        self._error: JsonObject | None = None
-        self._unread: str | None = None
-
-    @property
-    def unread(self) -> str | None:
-        """The first line fed that is no JSON object."""
-        return self._unread
 
     def feed(self, frame: bytes) -> bool:
         """Take one whole line; every line is passed on."""
-        text = ndjson.text_of(frame)
+        text, whole = ndjson.read(frame)
         if self._done or not text:
             # Clients may choke on an empty line: it is told again as it came.
             self._dropped = True
             return True
-        self._dropped |= not _is_utf8(frame)
-        try:
-            line = parse(text)
-        except JsonError:
-            line = None
+        self._dropped |= not whole
+        line = self._parsed(text)
         if isinstance(line, dict):
             self._take(line)
-        elif self._unread is None:
-            self._unread = text
+        else:
+            self._refuse(text)
         return True
 
     def _take(self, line: JsonObject) -> None:
         if line.get("error"):
-            self._error = self._error or line
+            self._fail(line)
             return
         self._started = True
         self._done = line.get("done") is True
@@ -157,10 +148,10 @@ class LineAssembler:
 
         After a line with an error, `body` is that line. `body` is None where no line came.
         """
-        if self._error is not None:
-            return Assembled(self._error, complete=self._done, lossless=False, failed=True)
+        if (failed := self._failed(complete=self._done)) is not None:
+            return failed
         body = self._body()
-        sound = self._done and not self._dropped and self._unread is None
+        sound = self._done and not self._dropped
         return Assembled(body, complete=self._done, lossless=sound and self._comes_out(body))
 
     def _body(self) -> JsonValue:
@@ -177,11 +168,3 @@ class LineAssembler:
         for line in lines(self._form, body):
             again.feed(line)
         return again._told.same_as(self._told)
-
-
-def _is_utf8(frame: bytes) -> bool:
-    try:
-        frame.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -1,22 +1,14 @@
-"""Chat completion chunks put together as a body; the way back is `openai_chat_chunks`.
-
-What a body cannot hold makes the assembly lossy, and the boundary then keeps the raw frames.
-"""
+"""Chat completion chunks put together as a body; the way back is `openai_chat_chunks`."""
 
 from __future__ import annotations
 
-from flowproof.dialects import sse
-from flowproof.dialects.interface import Asked, Assembled
+from flowproof.dialects.interface import Asked
 from flowproof.dialects.merging import MergedObject, Rule
-from flowproof.dialects.openai_chat_chunks import (
-    BODY_ORDER,
-    CHUNK,
-    frames,
-    is_usage_chunk,
-    number_of,
-    ordered,
-)
-from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse, same
+from flowproof.dialects.openai_chat_chunks import CHUNK, frames
+from flowproof.dialects.openai_chunk_assembly import ChunkAssembler
+from flowproof.dialects.openai_chunks import BODY_ORDER
+from flowproof.dialects.values import number_of, ordered
+from flowproof.model.jsonvalue import JsonObject, JsonValue, same
 
 COMPLETION = "chat.completion"
 
@@ -82,67 +74,20 @@ def _plain_call(call: JsonValue) -> JsonValue:
     return ordered(typed, _CALL_ORDER)
 
 
-class ChatAssembler:
+class ChatAssembler(ChunkAssembler):
     """Puts the chunks of one stream together as the body of a plain response."""
 
+    kind = CHUNK
+
     def __init__(self, asked: Asked) -> None:
-        self._asked = asked
+        super().__init__(asked)
         self._top = MergedObject(_last)
         self._choices: dict[int, _Choice] = {}
-        self._started = False
-        self._done = False
-        self._error: JsonObject | None = None
-        self._dropped = False
-        self._unread: str | None = None
 
-    @property
-    def unread(self) -> str | None:
-        """The first data fed that is neither JSON nor `[DONE]`."""
-        return self._unread
-
-    def feed(self, frame: bytes) -> bool:
-        """Take one whole frame; only a usage frame that nobody asked for is not passed on."""
-        fields = sse.fields(frame)
-        lines = [value for name, value in fields if name == "data"]
-        # A comment without text is a keep-alive; a body has no place for any other line.
-        extras = [(name, value) for name, value in fields if name != "data" and (name or value)]
-        self._dropped |= bool(extras) or not _is_utf8(frame)
-        if not lines:
-            return True
-        data = "\n".join(lines)
-        if self._done:
-            self._dropped = True
-            return True
-        if data.strip() == "[DONE]":
-            self._done = True
-            return True
-        try:
-            chunk = parse(data)
-        except JsonError:
-            self._dropped = True
-            if self._unread is None and data.strip():
-                # Without any text an event is not given to a client.
-                self._unread = data
-            return True
-        self._take(chunk, failed=("event", "error") in extras)
-        return self._asked.stream_usage or not is_usage_chunk(chunk)
-
-    def _take(self, chunk: JsonValue, *, failed: bool) -> None:
-        if failed or (isinstance(chunk, dict) and chunk.get("error")):
-            if self._error is None:
-                self._error = chunk if isinstance(chunk, dict) else {"error": chunk}
-            return
-        choices = chunk.get("choices") if isinstance(chunk, dict) else None
-        if not isinstance(chunk, dict) or not isinstance(choices, list):
-            self._dropped = True
-            return
-        self._started = True
+    def _take_chunk(self, chunk: JsonObject, choices: list[JsonValue]) -> None:
         self._top.add({key: value for key, value in chunk.items() if key not in _NOISE})
         for entry in choices:
             self._dropped |= not self._take_choice(entry)
-        # Usage beside a choice, or a chunk with neither, would not come out of a body so.
-        tells_usage = chunk.get("usage") is not None
-        self._dropped |= bool(choices) is tells_usage or chunk.get("object") != CHUNK
 
     def _take_choice(self, entry: JsonValue) -> bool:
         if not isinstance(entry, dict):
@@ -151,46 +96,22 @@ class ChatAssembler:
         whole = self._choices.setdefault(index, _Choice()).add(entry)
         return whole and entry.get("index") == index
 
-    def result(self) -> Assembled:
-        """What the frames fed so far amount to.
-
-        After an error event, `body` is that event. Without `[DONE]` a stream is complete if
-        every choice seen in it has finished, and as many as were asked for. `body` is None
-        where no chunk came.
-        """
-        if self._error is not None:
-            return Assembled(self._error, complete=self._done, lossless=False, failed=True)
+    def _finished(self) -> bool:
         asked = max(1, number_of(self._asked.pinned.get("n"), 1))
         seen = self._choices.values()
-        finished = len(seen) >= asked and all(choice.finished for choice in seen)
-        complete = self._done or finished
-        lossy = self._dropped or self._top.lossy or any(c.lossy for c in self._choices.values())
-        body = self.body()
-        lossless = complete and not lossy and same(_again(body), body)
-        return Assembled(body, complete=complete, lossless=lossless)
+        return len(seen) >= asked and all(choice.finished for choice in seen)
 
-    def body(self) -> JsonValue:
-        """The body that the chunks so far make; None where there was none."""
-        if not self._started:
-            return None
+    def _body(self) -> JsonObject:
         choices: list[JsonValue] = [
             choice.value(index) for index, choice in sorted(self._choices.items())
         ]
         body: JsonObject = {"object": COMPLETION, "choices": choices}
         return ordered(body | self._top.value(), BODY_ORDER)
 
-
-def _again(body: JsonValue) -> JsonValue:
-    """The body after a way through synthesised chunks and back."""
-    assembler = ChatAssembler(Asked({}, stream=True, stream_usage=True))
-    for frame in frames(body, usage=True):
-        assembler.feed(frame)
-    return assembler.body()
-
-
-def _is_utf8(frame: bytes) -> bool:
-    try:
-        frame.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    def _comes_out(self, body: JsonValue) -> bool:
+        if self._top.lossy or any(choice.lossy for choice in self._choices.values()):
+            return False
+        again = ChatAssembler(Asked({}, stream=True, stream_usage=True))
+        for frame in frames(body, usage=True):
+            again.feed(frame)
+        return same(again.body(), body)

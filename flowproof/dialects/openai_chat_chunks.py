@@ -2,44 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from flowproof.dialects import sse
-from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse, write
+from flowproof.dialects import openai_chunks
+from flowproof.dialects.values import list_of, member_of, number_of, only_objects
+from flowproof.model.jsonvalue import JsonObject, JsonValue
 
 CHUNK = "chat.completion.chunk"
-DONE = sse.frame("[DONE]")
-BODY_ORDER = ("id", "object", "created", "model", "choices", "usage")
 
 _ARGUMENTS = (("function", "arguments"), ("custom", "input"))
-
-
-def ordered(value: JsonObject, order: tuple[str, ...]) -> JsonObject:
-    """The same object with the keys that `order` names first."""
-    first = {key: value[key] for key in order if key in value}
-    return first | {key: item for key, item in value.items() if key not in first}
-
-
-def number_of(value: JsonValue, otherwise: int) -> int:
-    """A JSON integer, else the number given; `true` is no integer here."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
-
-
-def is_usage_chunk(chunk: JsonValue) -> bool:
-    """Whether a chunk exists only to tell the usage, so that only who asked for it gets it."""
-    return isinstance(chunk, dict) and chunk.get("choices") == [] and chunk.get("usage") is not None
-
-
-def without_usage(frames: Iterable[bytes]) -> Iterator[bytes]:
-    """The frames without those that only tell the usage."""
-    for frame in frames:
-        data = sse.data_of(frame)
-        try:
-            dropped = data is not None and is_usage_chunk(parse(data))
-        except JsonError:
-            dropped = False
-        if not dropped:
-            yield frame
 
 
 def frames(body: JsonValue, *, usage: bool) -> Iterator[bytes]:
@@ -47,35 +18,18 @@ def frames(body: JsonValue, *, usage: bool) -> Iterator[bytes]:
 
     A body that is no chat completion, such as an error, is one frame of its own.
     """
-    for chunk in _chunks(body, usage):
-        yield sse.frame(write(chunk))
-    yield DONE
-
-
-def _chunks(body: JsonValue, usage: bool) -> Iterator[JsonValue]:
-    choices = _choices(body)
-    if not isinstance(body, dict) or not choices:
-        yield body
-        return
-    apart = ("choices", "usage", "object")
-    others = {key: value for key, value in body.items() if key not in apart}
-    marked: JsonObject = {"object": CHUNK}
-    head = ordered(marked | others, BODY_ORDER)
-    # The API gives every chunk a null usage where the last one tells it.
-    tail: JsonObject = {"usage": None} if usage and "usage" in body else {}
-    for position, (choice, message) in enumerate(choices):
-        for piece in _choice_pieces(position, choice, message):
-            yield head | {"choices": [piece]} | tail
-    if tail and body["usage"] is not None:
-        yield head | {"choices": [], "usage": body["usage"]}
+    pieces = [
+        _choice_pieces(position, choice, message)
+        for position, (choice, message) in enumerate(_choices(body))
+    ]
+    return openai_chunks.frames(body, pieces, usage=usage, kind=CHUNK)
 
 
 def _choices(body: JsonValue) -> list[tuple[JsonObject, JsonObject]]:
     """Each choice with its message; empty where the body is no chat completion."""
-    choices = body.get("choices") if isinstance(body, dict) else None
     found: list[tuple[JsonObject, JsonObject]] = []
-    for choice in choices if isinstance(choices, list) else ():
-        message = choice.get("message") if isinstance(choice, dict) else None
+    for choice in list_of(member_of(body, "choices")):
+        message = member_of(choice, "message")
         if not isinstance(choice, dict) or not isinstance(message, dict):
             return []
         found.append((choice, message))
@@ -112,7 +66,7 @@ def _deltas(message: JsonObject) -> Iterator[JsonObject]:
             opening[key] = None if text is None else empty
             if text is not None and text != empty:
                 texts[key] = text
-    calls = _calls(rest)
+    calls = only_objects(rest.get("tool_calls"))
     if calls:
         del rest["tool_calls"]
     yield opening
@@ -123,14 +77,6 @@ def _deltas(message: JsonObject) -> Iterator[JsonObject]:
     for index, call in enumerate(calls):
         for piece in _call_pieces({"index": index} | call | {"index": index}):
             yield {"tool_calls": [piece]}
-
-
-def _calls(message: JsonObject) -> list[JsonObject]:
-    """The tool calls of a message; empty where they are not a list of objects."""
-    calls = message.get("tool_calls")
-    found = calls if isinstance(calls, list) else []
-    objects = [call for call in found if isinstance(call, dict)]
-    return objects if len(objects) == len(found) else []
 
 
 def _call_pieces(call: JsonObject) -> Iterator[JsonObject]:

@@ -5,20 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from flowproof.dialects.kinds import part_kind, steps_of
 from flowproof.dialects.openai_chat_message import role_of
-from flowproof.dialects.steps import steps_of
 from flowproof.model.jsonvalue import JsonValue
 
-_PARTS = {"tool names": "tool names or their order", "roles": "message roles"}
 _MEDIA = {
     "image_url": "image",
     "input_audio": "audio",
     "file": "file",
     "video_url": "video",
 }
-_CALL_MEMBERS = {
+_CALL_MEMBERS: Mapping[str | int | None, str] = {
     "id": "tool call id",
     "name": "tool call name",
     "arguments": "tool call arguments",
@@ -29,7 +28,7 @@ _CALL_MEMBERS = {
 def of_part(name: str, path: str) -> str:
     """The kind of a difference inside the part `name` of an envelope."""
     if name not in ("tools", "functions"):
-        return _PARTS.get(name, name)
+        return part_kind(name)
     match [step for step in steps_of(path)[2:] if step not in ("function", "custom")]:
         case ["description"]:
             return "tool description"
@@ -64,9 +63,7 @@ def _inside(role: str, steps: list[str | int]) -> str:
         case ["tool_calls", int(), *inner] | ["function_call", *inner]:
             members = [step for step in inner if step not in ("function", "custom")]
             member = members[0] if len(members) == 1 else None
-            return (
-                _CALL_MEMBERS.get(member, "tool call") if isinstance(member, str) else "tool call"
-            )
+            return _CALL_MEMBERS.get(member, "tool call")
         case ["tool_calls"]:
             return "tool call"
         case ["tool_call_id"]:

@@ -1,51 +1,29 @@
 """The legacy completions API of OpenAI: prompts in, texts out.
 
-Transport, routes and errors are those of `openai_chat`; the streams are in
-`openai_completions_stream`.
+Transport, routes and errors are in `openai`; the streams are in `openai_completions_stream`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from flowproof.dialects import openai_completions_kinds as kinds
 from flowproof.dialects import openai_completions_stream as chunks
-from flowproof.dialects.interface import (
-    Answer,
-    Asked,
-    Assembler,
-    Envelope,
-    EnvelopePart,
-    Said,
-    Substitution,
-)
-from flowproof.dialects.openai_chat import OpenAIChat
-from flowproof.dialects.openai_chat_chunks import number_of
+from flowproof.dialects import requests
+from flowproof.dialects.answers import messages_by_index, tokens
+from flowproof.dialects.interface import Answer, Asked, Assembler, Envelope, Said, Substitution
+from flowproof.dialects.openai import ChunkedOpenAI, route
+from flowproof.dialects.values import member_of, text_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue, NumberText
 from flowproof.model.trajectory import Message, ToolCall
-from flowproof.model.turn import Operation
-from flowproof.model.visible import member_path
-
-_NAMED = re.compile(r"((?:/deployments/([A-Za-z0-9_][A-Za-z0-9_.:-]*))?(?<!/chat)/completions)/?\Z")
 
 
-class OpenAICompletions(OpenAIChat):
+class OpenAICompletions(ChunkedOpenAI):
     """The dialect `openai.completions`."""
 
     name = "openai.completions"
     messages_path = "$.prompt"
-
-    def operation(self, method: str, path: str) -> Operation | None:
-        """`/completions` under any prefix that is not `/chat`; an Azure deployment before it is
-        kept, since it names the model."""
-        named = _NAMED.search(path)
-        return Operation(self.name, named[1]) if named and method.upper() == "POST" else None
-
-    def model_of(self, operation: Operation) -> str | None:
-        """The deployment in the path of an Azure request."""
-        named = _NAMED.fullmatch(operation.path)
-        return named[2] if named else None
+    named = route("(?<!/chat)/completions")
 
     def substitute(
         self,
@@ -58,12 +36,10 @@ class OpenAICompletions(OpenAIChat):
 
     def envelope(self, pinned: JsonValue) -> Envelope:
         """The model, then every other parameter by name."""
-        if not isinstance(pinned, dict):
-            return Envelope(())
-        others = sorted(key for key in pinned if key not in ("model", "prompt"))
-        named = [key for key in ("model", *others) if key in pinned]
-        return Envelope(
-            tuple(EnvelopePart(key, member_path("$", key), pinned[key]) for key in named)
+        return (
+            requests.envelope(pinned, apart=("prompt",))
+            if isinstance(pinned, dict)
+            else Envelope(())
         )
 
     def part_kind(self, name: str, path: str) -> str:
@@ -72,16 +48,15 @@ class OpenAICompletions(OpenAIChat):
 
     def message_kind(self, pinned: JsonValue, path: str) -> str:
         """What a reader calls a difference at a JSON path inside the prompt."""
-        return kinds.of_message(pinned.get("prompt") if isinstance(pinned, dict) else None, path)
+        return kinds.of_message(member_of(pinned, "prompt"), path)
 
     def said(self, pinned: JsonValue) -> Said:
         """The model; instructions and tools have no place of their own."""
-        model = pinned.get("model") if isinstance(pinned, dict) else None
-        return Said(model if isinstance(model, str) else None, "", ())
+        return Said(text_of(member_of(pinned, "model")), "", ())
 
     def message_list(self, pinned: JsonValue) -> Sequence[JsonValue]:
         """The prompts, in order; a list of tokens is one."""
-        prompt = pinned.get("prompt") if isinstance(pinned, dict) else None
+        prompt = member_of(pinned, "prompt")
         if isinstance(prompt, list) and all(isinstance(one, str | list) for one in prompt):
             return prompt
         return () if prompt is None else [prompt]
@@ -100,19 +75,13 @@ class OpenAICompletions(OpenAIChat):
 
     def answer(self, body: JsonValue) -> Answer:
         """A message per choice, by index, and the usage; no message if one cannot be read."""
-        told = body if isinstance(body, dict) else {}
-        listed = told.get("choices")
-        found: list[tuple[int, Message]] = []
-        for position, choice in enumerate(listed if isinstance(listed, list) else ()):
-            text = choice.get("text") if isinstance(choice, dict) else None
-            if not isinstance(choice, dict) or not isinstance(text, str):
-                # What remained of it could look as if less had been said.
-                found.clear()
-                break
-            index = number_of(choice.get("index"), position)
-            found.append((index, Message("assistant", text)))
-        found.sort(key=lambda pair: pair[0])
-        return Answer(tuple(message for _, message in found), _tokens(told.get("usage")))
+        usage = member_of(body, "usage")
+        # The API leaves out the count of what it generated where that is nothing.
+        given = usage.get("completion_tokens", 0) if isinstance(usage, dict) else None
+        return Answer(
+            messages_by_index(member_of(body, "choices"), _answered),
+            tokens(member_of(usage, "prompt_tokens"), given),
+        )
 
     def assembler(self, asked: Asked) -> Assembler:
         """A fresh assembler for one stream asked for so."""
@@ -123,12 +92,6 @@ class OpenAICompletions(OpenAIChat):
         return chunks.frames(body, usage=asked.stream_usage)
 
 
-def _tokens(usage: JsonValue) -> tuple[int, int] | None:
-    """Tokens in and out; the API leaves out the latter where it generated none."""
-    if not isinstance(usage, dict):
-        return None
-    told = [
-        number_of(usage.get("prompt_tokens"), -1),
-        number_of(usage.get("completion_tokens", 0), -1),
-    ]
-    return (told[0], told[1]) if min(told) >= 0 else None
+def _answered(choice: JsonValue) -> Message | None:
+    text = text_of(member_of(choice, "text"))
+    return None if text is None else Message("assistant", text)

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from flowproof.dialects.steps import steps_of
+from flowproof.dialects.kinds import steps_of
+from flowproof.dialects.values import entry_of
 from flowproof.model.jsonvalue import JsonValue
 
 
@@ -13,8 +14,7 @@ def of_message(prompt: JsonValue, path: str) -> str:
     """The kind of a difference inside the prompt, of which `prompt` is one side."""
     match steps_of(path):
         case ["prompt", int(index), *_]:
-            among = isinstance(prompt, list) and index < len(prompt)
-            one = prompt[index] if isinstance(prompt, list) and among else None
+            one = entry_of(prompt, index)
             return "user text" if isinstance(one, str | None) else "prompt tokens"
         case ["prompt"]:
             return "user text" if isinstance(prompt, str) else "prompt"

@@ -1,18 +1,16 @@
-"""Streams of legacy completions: chunks put together as a body, and a body told as chunks.
-
-Frames are read as those of chat completions, whose chunks say other things.
-"""
+"""Streams of legacy completions: chunks put together as a body, and a body told as chunks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowproof.dialects import sse
-from flowproof.dialects.interface import Asked, Assembled
-from flowproof.dialects.openai_chat_assembly import ChatAssembler
-from flowproof.dialects.openai_chat_chunks import BODY_ORDER, DONE, number_of, ordered
+from flowproof.dialects import openai_chunks
+from flowproof.dialects.interface import Asked
+from flowproof.dialects.openai_chunk_assembly import ChunkAssembler
+from flowproof.dialects.openai_chunks import BODY_ORDER
 from flowproof.dialects.pieces import Joined, Members, Piece, Told
-from flowproof.model.jsonvalue import JsonObject, JsonValue, write
+from flowproof.dialects.values import list_of, member_of, number_of, ordered
+from flowproof.model.jsonvalue import JsonObject, JsonValue
 
 COMPLETION = "text_completion"
 
@@ -31,32 +29,14 @@ def frames(body: JsonValue, *, usage: bool) -> Iterator[bytes]:
 
     A body that is no completion, such as an error, is one frame of its own.
     """
-    for chunk in _chunks(body, usage):
-        yield sse.frame(write(chunk))
-    yield DONE
-
-
-def _chunks(body: JsonValue, usage: bool) -> Iterator[JsonValue]:
-    choices = _choices(body)
-    if not isinstance(body, dict) or not choices:
-        yield body
-        return
-    others = {key: value for key, value in body.items() if key not in ("choices", "usage")}
-    head = ordered(others, BODY_ORDER)
-    # The API gives every chunk a null usage where the last one tells it.
-    tail: JsonObject = {"usage": None} if usage and "usage" in body else {}
-    for position, choice in enumerate(choices):
-        for piece in _choice_pieces(position, choice):
-            yield head | {"choices": [piece]} | tail
-    if tail and body["usage"] is not None:
-        yield head | {"choices": [], "usage": body["usage"]}
+    pieces = [_choice_pieces(position, choice) for position, choice in enumerate(_choices(body))]
+    return openai_chunks.frames(body, pieces, usage=usage)
 
 
 def _choices(body: JsonValue) -> list[JsonObject]:
     """Each choice; none where the body is no completion."""
-    listed = body.get("choices") if isinstance(body, dict) else None
     found: list[JsonObject] = []
-    for choice in listed if isinstance(listed, list) else ():
+    for choice in list_of(member_of(body, "choices")):
         if not isinstance(choice, dict) or not isinstance(choice.get("text"), str):
             return []
         found.append(choice)
@@ -118,68 +98,46 @@ class _Choice:
         return ordered(value, _CHOICE_ORDER)
 
 
-class CompletionAssembler(ChatAssembler):
+class CompletionAssembler(ChunkAssembler):
     """Puts the chunks of one stream together as the body of a plain response."""
+
+    kind = COMPLETION
 
     def __init__(self, asked: Asked) -> None:
         super().__init__(asked)
         self._around = Joined(_NONE)
-        self._texts: dict[int, _Choice] = {}
+        self._choices: dict[int, _Choice] = {}
         self._closing = Told()
 
-    def _take(self, chunk: JsonValue, *, failed: bool) -> None:
-        if failed or (isinstance(chunk, dict) and chunk.get("error")):
-            super()._take(chunk, failed=failed)
-            return
-        choices = chunk.get("choices") if isinstance(chunk, dict) else None
-        if not isinstance(chunk, dict) or not isinstance(choices, list):
-            self._dropped = True
-            return
-        self._started = True
+    def _take_chunk(self, chunk: JsonObject, choices: list[JsonValue]) -> None:
         top = {key: value for key, value in chunk.items() if key not in _NOISE}
         self._around.add(top)
-        usage = top.pop("usage", None)
+        top.pop("usage", None)
         for entry in choices:
-            index = number_of(entry.get("index"), 0) if isinstance(entry, dict) else 0
+            index = number_of(member_of(entry, "index"), 0)
             self._dropped |= not isinstance(entry, dict) or entry.get("index") != index
             if isinstance(entry, dict):
-                self._texts.setdefault(index, _Choice()).add(entry, top)
+                self._choices.setdefault(index, _Choice()).add(entry, top)
         if not choices:
             self._closing.add(top, {})
-        # Usage beside a choice, or a chunk with neither, would not come out of a body so.
-        self._dropped |= bool(choices) is (usage is not None) or top.get("object") != COMPLETION
 
-    def result(self) -> Assembled:
-        """What the frames fed so far amount to.
+    def _finished(self) -> bool:
+        seen = self._choices.values()
+        asked = _asked_for(self._asked.pinned)
+        return len(seen) >= asked and all(choice.finished for choice in seen)
 
-        After an error event, `body` is that event. Without `[DONE]` a stream is complete if
-        every choice seen in it has finished, and as many as were asked for. `body` is None
-        where no chunk came.
-        """
-        if self._error is not None:
-            return super().result()
-        finished = all(choice.finished for choice in self._texts.values())
-        complete = self._done or (finished and len(self._texts) >= _asked_for(self._asked.pinned))
-        body = self.body()
-        lossless = complete and not self._dropped and self._comes_out(body)
-        return Assembled(body, complete=complete, lossless=lossless)
-
-    def body(self) -> JsonValue:
-        """The body that the chunks so far make; None where there was none."""
-        if not self._started:
-            return None
-        choices: list[JsonValue] = [choice.value() for _, choice in sorted(self._texts.items())]
+    def _body(self) -> JsonObject:
+        choices: list[JsonValue] = [choice.value() for _, choice in sorted(self._choices.items())]
         return ordered(self._around.value() | {"choices": choices}, BODY_ORDER)
 
     def _comes_out(self, body: JsonValue) -> bool:
-        """Whether the chunks that the body is told as say what these said."""
         again = CompletionAssembler(Asked({}, stream=True, stream_usage=True))
         for frame in frames(body, usage=True):
             again.feed(frame)
         return (
-            again._texts.keys() == self._texts.keys()
+            again._choices.keys() == self._choices.keys()
             and again._closing.same_as(self._closing)
-            and all(again._texts[n].told.same_as(one.told) for n, one in self._texts.items())
+            and all(again._choices[n].told.same_as(one.told) for n, one in self._choices.items())
         )
 
 

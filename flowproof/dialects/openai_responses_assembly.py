@@ -6,59 +6,43 @@ where it says more or something else, the boundary keeps the raw frames.
 
 from __future__ import annotations
 
-from flowproof.dialects import sse
+from flowproof.dialects.assembling import StreamAssembler
 from flowproof.dialects.interface import Asked, Assembled
-from flowproof.dialects.openai_chat_chunks import number_of
 from flowproof.dialects.openai_responses_events import events
-from flowproof.dialects.openai_responses_timeline import Timeline
-from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse
+from flowproof.dialects.pieces import Piece, Told
+from flowproof.dialects.values import number_of
+from flowproof.model.jsonvalue import JsonObject, JsonValue, Missing
 
 _BEGINNINGS = ("response.created", "response.queued", "response.in_progress")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 _KEEP_ALIVE = ("keepalive", "ping")
+_NOISE = frozenset(("sequence_number", "obfuscation"))
 
 
-class ResponsesAssembler:
+class ResponsesAssembler(StreamAssembler):
     """Puts the events of one stream together as the body of a plain response."""
 
     def __init__(self, asked: Asked) -> None:
+        super().__init__()
         self._asked = asked
-        self._said = Timeline()
+        self._told = Told()
         self._begun: JsonObject | None = None
         self._final: JsonObject | None = None
-        self._error: JsonObject | None = None
         # Mutable: the items by their place in the output, those begun and those told whole.
         self._seen: set[int] = set()
         self._items: dict[int, JsonValue] = {}
-        self._dropped = False
-        self._unread: str | None = None
-
-    @property
-    def unread(self) -> str | None:
-        """The first data fed that is not JSON."""
-        return self._unread
 
     def feed(self, frame: bytes) -> bool:
         """Take one whole frame; each is passed on."""
-        fields = sse.fields(frame)
-        lines = [value for name, value in fields if name == "data"]
-        names = [value for name, value in fields if name == "event"]
-        # A comment without text is a keep-alive; a body has no place for any other line.
-        extra = any(name not in ("data", "event") and (name or value) for name, value in fields)
-        self._dropped |= extra or not _is_utf8(frame)
-        data = "\n".join(lines)
+        read = self._event(frame)
+        data = read.data or ""
         if not data.strip() or data.strip() == "[DONE]":
             # Without any text an event is not given to a client; this API has no [DONE].
-            self._dropped |= bool(lines or names)
+            self._dropped |= read.data is not None or bool(read.names)
             return True
-        try:
-            event = parse(data)
-        except JsonError:
-            self._dropped = True
-            if self._unread is None:
-                self._unread = data
-            return True
-        self._take(event, names[-1] if names else None)
+        event = self._parsed(data)
+        if not isinstance(event, Missing):
+            self._take(event, read.name)
         return True
 
     def _take(self, event: JsonValue, name: str | None) -> None:
@@ -67,8 +51,7 @@ class ResponsesAssembler:
             return
         kind = event.get("type")
         if "error" in (kind, name) or event.get("error"):
-            if self._error is None:
-                self._error = event
+            self._fail(event)
             return
         if kind in _KEEP_ALIVE:
             return
@@ -76,7 +59,7 @@ class ResponsesAssembler:
             self._dropped = True
             return
         self._dropped |= name is not None and name != kind
-        self._said.add(event)
+        _tell(self._told, event)
         self._note(kind, event)
 
     def _note(self, kind: str, event: JsonObject) -> None:
@@ -114,8 +97,8 @@ class ResponsesAssembler:
         it was last told, None where it never was.
         """
         complete = self._final is not None
-        if self._error is not None:
-            return Assembled(self._error, complete=complete, lossless=False, failed=True)
+        if (failed := self._failed(complete=complete)) is not None:
+            return failed
         if self._final is None:
             return Assembled(self._begun, complete=False, lossless=False)
         return Assembled(self._final, complete=True, lossless=self._lossless())
@@ -124,15 +107,26 @@ class ResponsesAssembler:
         """Whether a stream made from the body says all that this one said."""
         if self._dropped:
             return False
-        again = Timeline()
+        again = Told()
         for event in events(self._final, self._asked):
-            again.add(event)
-        return self._said.same_as(again)
+            _tell(again, event)
+        return self._told.same_as(again)
 
 
-def _is_utf8(frame: bytes) -> bool:
-    try:
-        frame.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+def _tell(told: Told, event: JsonObject) -> None:
+    """Add an event to what a stream told, without numbers and padding."""
+    around = {key: value for key, value in event.items() if key not in _NOISE}
+    kind, delta, item = around.get("type"), around.get("delta"), around.get("item")
+    if isinstance(kind, str) and kind.endswith(".delta") and isinstance(delta, str):
+        said: dict[str, Piece] = {"delta": delta}
+        del around["delta"]
+        if isinstance(logprobs := around.get("logprobs"), list):
+            said["logprobs"] = logprobs
+            del around["logprobs"]
+        if any(said.values()):
+            told.add(around, said)
+        return
+    if kind == "response.output_item.added" and isinstance(item, dict):
+        # What is hidden of a thought is told only in part here, and whole when it is done.
+        around["item"] = {key: item[key] for key in item if key != "encrypted_content"}
+    told.add(around, {})

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from flowproof.dialects import attachments
-from flowproof.dialects.openai_responses_parts import text_of
-from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse, write
+from flowproof.dialects.calls import call_of_text, call_of_value
+from flowproof.dialects.values import text_of
+from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import ToolCall
 
 BUILT_IN: Mapping[str, tuple[str, str]] = {
@@ -68,7 +68,7 @@ def call_of(item: JsonObject) -> ToolCall | None:
         case "mcp_call":
             # One that the agent had to approve is that call, carried out.
             asked = text_of(item.get("approval_request_id")) or text_of(item.get("id"))
-            return replace(_json_call(asked, item), served=True)
+            return _json_call(asked, item, served=True)
         case str() if kind in BUILT_IN:
             return _built_in(item, kind)
         case _ if kind in _ASKED or (kind.endswith("_call") and item.get("call_id") is None):
@@ -77,16 +77,9 @@ def call_of(item: JsonObject) -> ToolCall | None:
             return None
 
 
-def _json_call(call_id: str | None, item: JsonObject) -> ToolCall:
-    name, arguments = text_of(item.get("name")) or "", item.get("arguments")
-    if arguments is None:
-        return ToolCall(call_id, name, "", None, malformed=True)
-    if not isinstance(arguments, str):
-        return ToolCall(call_id, name, write(arguments), arguments)
-    try:
-        return ToolCall(call_id, name, arguments, parse(arguments))
-    except JsonError:
-        return ToolCall(call_id, name, arguments, None, malformed=True)
+def _json_call(call_id: str | None, item: JsonObject, *, served: bool = False) -> ToolCall:
+    name = text_of(item.get("name")) or ""
+    return call_of_text(call_id, name, item.get("arguments"), served=served)
 
 
 def _built_in(item: JsonObject, kind: str) -> ToolCall:
@@ -94,10 +87,10 @@ def _built_in(item: JsonObject, kind: str) -> ToolCall:
     value = item.get(member)
     if value is None and kind == "computer_call":
         value = item.get("actions")
-    call = _made(text_of(item.get("call_id")), name, value)
-    return (
-        replace(call, id=call.id or text_of(item.get("id")), served=True) if _hosted(item) else call
-    )
+    call_id, hosted = text_of(item.get("call_id")), _hosted(item)
+    if hosted:
+        call_id = call_id or text_of(item.get("id"))
+    return call_of_value(call_id, name, value, served=hosted)
 
 
 def _hosted(item: JsonObject) -> bool:
@@ -123,12 +116,7 @@ def _served(item: JsonObject, kind: str) -> ToolCall:
     else:
         value = _without(item, _NOT_ASKED)
     call_id = text_of(item.get("call_id")) or text_of(item.get("id"))
-    return replace(_made(call_id, name, value), served=True)
-
-
-def _made(call_id: str | None, name: str, value: JsonValue) -> ToolCall:
-    text = "" if value is None else write(value)
-    return ToolCall(call_id, name, text, value, malformed=value is None)
+    return call_of_value(call_id, name, value, served=True)
 
 
 def _without(value: JsonObject, keys: tuple[str, ...]) -> JsonObject:
@@ -138,9 +126,9 @@ def _without(value: JsonObject, keys: tuple[str, ...]) -> JsonObject:
 def outcome_of(item: JsonObject) -> Iterator[str]:
     """What an item says beyond the call that the API serves: where it ran and what came of it."""
     kind = kind_of(item)
-    label = kind.removesuffix("_call").replace("_", " ")[:100]
+    label = attachments.short(kind.removesuffix("_call").replace("_", " "))
     if kind == "mcp_call" and (server := text_of(item.get("server_label"))) is not None:
-        yield f"MCP server {server[:100]}"
+        yield f"MCP server {attachments.short(server)}"
     for holder in (item, item.get("action")):
         for key in _RESULTS if isinstance(holder, dict) else ():
             listed = holder.get(key) if isinstance(holder, dict) else None
@@ -150,6 +138,6 @@ def outcome_of(item: JsonObject) -> Iterator[str]:
         yield f"{label} result ({len(output)} characters)"
     if kind == "image_generation_call" and isinstance(data := item.get("result"), str):
         form = text_of(item.get("output_format")) or "png"
-        yield attachments.encoded(f"image/{form[:100]}", data)
+        yield attachments.encoded(f"image/{attachments.short(form)}", data)
     if item.get("status") == "failed" or item.get("error") is not None:
         yield f"{label} failed"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from flowproof.dialects import sse
 from flowproof.dialects.interface import Asked
+from flowproof.dialects.values import only_objects
 from flowproof.model.jsonvalue import JsonObject, JsonValue, write
 
 PENDING = ("queued", "in_progress")
@@ -136,7 +137,7 @@ def _item_events(index: int, item: JsonObject) -> Iterator[JsonObject]:
     places = [
         place
         for place in (_PARTS.get(kind, ()) if isinstance(kind, str) else ())
-        if _objects(item.get(place.member))
+        if only_objects(item.get(place.member))
     ]
     begun: JsonObject = {place.member: [] for place in places}
     begun |= {key: None for key in course.later if key in item}
@@ -147,7 +148,7 @@ def _item_events(index: int, item: JsonObject) -> Iterator[JsonObject]:
     yield {"type": "response.output_item.added", "output_index": index, "item": item | begun}
     at: JsonObject = {"item_id": item.get("id", ""), "output_index": index}
     for place in places:
-        for number, part in enumerate(_objects(item[place.member])):
+        for number, part in enumerate(only_objects(item[place.member])):
             yield from _part_events(place, at | {place.number: number}, part)
     yield from _course_events(f"response.{kind}", course, at, item)
     yield {"type": "response.output_item.done", "output_index": index, "item": item}
@@ -180,7 +181,7 @@ def _part_events(place: _Place, at: JsonObject, part: JsonObject) -> Iterator[Js
     kind = part.get("type")
     told, member = _TEXTS.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
     text = part.get(member) if told else None
-    annotations = _objects(part.get("annotations"))
+    annotations = only_objects(part.get("annotations"))
     begun: JsonObject = {}
     if isinstance(text, str):
         begun[member] = ""
@@ -200,10 +201,3 @@ def _part_events(place: _Place, at: JsonObject, part: JsonObject) -> Iterator[Js
             yield _event("response.output_text.annotation.added", at, which)
         yield _event(f"response.{told}.done", at, {member: text}, beside)
     yield _event(f"response.{place.part}.done", at, {"part": part})
-
-
-def _objects(value: JsonValue) -> list[JsonObject]:
-    """The objects in a list; none where it holds anything else."""
-    listed = value if isinstance(value, list) else []
-    found = [entry for entry in listed if isinstance(entry, dict)]
-    return found if len(found) == len(listed) else []

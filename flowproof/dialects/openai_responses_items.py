@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from flowproof.dialects import attachments
 from flowproof.dialects.openai_responses_calls import call_of, kind_of, outcome_of
-from flowproof.dialects.openai_responses_parts import content_of, text_of
+from flowproof.dialects.openai_responses_parts import content_of
+from flowproof.dialects.values import text_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message, Role, ToolCall
 
@@ -156,11 +158,11 @@ def described(item: JsonObject) -> str:
         case {"type": "reasoning"}:
             return _reasoning(item)
         case {"type": "mcp_list_tools", "server_label": str(server)}:
-            return f"mcp list tools ({server[:100]})"
+            return f"mcp list tools ({attachments.short(server)})"
         case {"id": str(name)} if kind_of(item) == "item_reference":
-            return f"item reference ({name[:100]})"
+            return f"item reference ({attachments.short(name)})"
         case {"type": str(kind)}:
-            return kind.replace("_", " ")[:100]
+            return attachments.short(kind).replace("_", " ")
         case _:
             return "an item without type"
 
@@ -173,4 +175,4 @@ def _reasoning(item: JsonObject) -> str:
     hidden = text_of(item.get("encrypted_content"))
     if not length and hidden:
         return f"reasoning (encrypted, {len(hidden)} characters)"
-    return f"reasoning ({length} characters)"
+    return attachments.reasoning(length)

@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from flowproof.dialects import openai_chat_kinds
+from flowproof.dialects.kinds import steps_of
 from flowproof.dialects.openai_responses_calls import call_of, kind_of
 from flowproof.dialects.openai_responses_items import RESULTS, role_of
-from flowproof.dialects.steps import steps_of
+from flowproof.dialects.values import entry_of, member_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 
 _MEDIA = {"input_image": "image", "input_audio": "audio", "input_file": "file"}
-_CALL_MEMBERS = {
+_CALL_MEMBERS: Mapping[str | int | None, str] = {
     "call_id": "tool call id",
     "name": "tool call name",
     "arguments": "tool call arguments",
@@ -30,12 +33,12 @@ def of_part(name: str, path: str) -> str:
 
 def of_message(pinned: JsonValue, path: str) -> str:
     """The kind of a difference outside the envelope, where `pinned` is one side."""
-    said = pinned.get("input") if isinstance(pinned, dict) else None
+    said = member_of(pinned, "input")
     match steps_of(path):
         case ["instructions", *_]:
             return "system text"
         case ["input", int(index), *inner]:
-            item = said[index] if isinstance(said, list) and index < len(said) else None
+            item = entry_of(said, index)
             return _inside(item, inner) if isinstance(item, dict) else "message"
         case ["input"]:
             return "user text" if isinstance(said, str) else "messages"
@@ -53,7 +56,7 @@ def _inside(item: JsonObject, steps: list[str | int]) -> str:
         return "tool call id" if first == RESULTS[kind] else "tool result"
     call = call_of(item)
     if call is not None and not call.served:
-        return _CALL_MEMBERS.get(first, "tool call") if isinstance(first, str) else "tool call"
+        return _CALL_MEMBERS.get(first, "tool call")
     return kind.replace("_", " ") or "message"
 
 
@@ -63,8 +66,7 @@ def _inside_message(item: JsonObject, steps: list[str | int]) -> str:
         case ["content"] | ["content", int(), "text" | "refusal"]:
             return f"{role} text"
         case ["content", int(index), *_]:
-            part = content[index] if isinstance(content, list) and index < len(content) else None
-            kind = part.get("type") if isinstance(part, dict) else None
+            kind = member_of(entry_of(content, index), "type")
             part_kind = _MEDIA.get(kind) if isinstance(kind, str) else None
             return part_kind or f"{role} content part"
         case [str(member), *_]:

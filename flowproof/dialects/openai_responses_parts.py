@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from flowproof.dialects import attachments
+from flowproof.dialects.values import text_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
@@ -40,7 +41,7 @@ def _outcome(outcome: JsonValue) -> list[str]:
         case {"type": "exit", "exit_code": int(code)}:
             return [f"exit code {code}"]
         case {"type": str(kind)}:
-            return [kind[:100]]
+            return [attachments.short(kind)]
         case _:
             return []
 
@@ -52,11 +53,11 @@ def _attachment(part: JsonObject) -> str:
             url = text_of(link.get("url") if isinstance(link, dict) else link)
             return attachments.linked("image", url or text_of(rest.get("file_id")) or "no url")
         case {"type": "input_audio", "input_audio": {"data": str(data), "format": str(form)}}:
-            return attachments.encoded(f"audio/{form[:100]}", data)
+            return attachments.audio(form, data)
         case {"type": "input_file"}:
             return _file(part)
         case {"type": str(kind)}:
-            return kind[:100]
+            return attachments.short(kind)
         case _:
             return "a part without type"
 
@@ -65,15 +66,5 @@ def _file(part: JsonObject) -> str:
     name = text_of(part.get("filename")) or text_of(part.get("file_id"))
     data, url = text_of(part.get("file_data")), text_of(part.get("file_url"))
     if data is None and url is not None:
-        return attachments.linked(f"file {name[:100]}" if name else "file", url)
-    label = f"file {(name or 'without name')[:100]}"
-    if data is None:
-        return label
-    is_url = data[:5].lower() == "data:"
-    size = attachments.linked("file", data) if is_url else attachments.encoded("base64", data)
-    return f"{label} ({size})"
-
-
-def text_of(value: JsonValue) -> str | None:
-    """A JSON string, None for any other value."""
-    return value if isinstance(value, str) else None
+        return attachments.linked(f"file {attachments.short(name)}" if name else "file", url)
+    return attachments.file(name, data)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from flowproof.dialects.parameters import parameter_names
+from flowproof.dialects.parameters import parameters_of
+from flowproof.dialects.requests import offers
+from flowproof.dialects.values import list_of, objects_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 
 MOCKED = (
@@ -45,7 +47,7 @@ def mocked(item: JsonObject, text: str) -> JsonObject:
 
 def labels(pinned: JsonObject) -> Iterator[str | None]:
     """How each tool in a request is called; one that has no name of its own by its type."""
-    for tool in _listed(pinned.get("tools")):
+    for tool in list_of(pinned.get("tools")):
         match tool:
             case {"name": str(name)} | {"type": str(name)}:
                 yield name
@@ -55,11 +57,7 @@ def labels(pinned: JsonObject) -> Iterator[str | None]:
 
 def offered(pinned: JsonObject) -> dict[str, bool]:
     """Each tool on offer by the name that its calls have, and whether only the API runs it."""
-    found: dict[str, bool] = {}
-    for tool in _all(pinned):
-        for name, served in _named(tool):
-            found[name] = served and found.get(name, True)
-    return found
+    return offers(named for tool in _all(pinned) for named in _named(tool))
 
 
 def _named(tool: JsonObject) -> Iterator[tuple[str, bool]]:
@@ -72,10 +70,10 @@ def _named(tool: JsonObject) -> Iterator[tuple[str, bool]]:
             # What else such a server has, only its answers say.
             allowed = tool.get("allowed_tools")
             listed = allowed.get("tool_names") if isinstance(allowed, dict) else allowed
-            yield from ((name, True) for name in _listed(listed) if isinstance(name, str))
+            yield from ((name, True) for name in list_of(listed) if isinstance(name, str))
         case {"type": "mcp_list_tools"}:
-            for entry in _listed(tool.get("tools")):
-                if isinstance(entry, dict) and isinstance(own := entry.get("name"), str):
+            for entry in objects_of(tool.get("tools")):
+                if isinstance(own := entry.get("name"), str):
                     yield own, True
         case {"type": "shell", "environment": {"type": str(where)}}:
             yield "shell", where.startswith("container")
@@ -91,18 +89,16 @@ def _named(tool: JsonObject) -> Iterator[tuple[str, bool]]:
 
 def parameters(pinned: JsonObject) -> dict[str, tuple[str, ...]]:
     """The arguments of each offered function, without those whose schemas leave them open."""
-    found: dict[str, tuple[str, ...]] = {}
+    return parameters_of(_schemas(pinned))
+
+
+def _schemas(pinned: JsonObject) -> Iterator[tuple[str, JsonValue]]:
     for tool in _all(pinned):
         match tool:
             case {"type": "function" | "custom" as kind, "name": str(name)}:
-                schema = tool.get("parameters") if kind == "function" else None
-                names = parameter_names(schema)
-                # Of two schemas for one name, either may be the one that is called.
-                known = found.get(name, names)
-                found[name] = tuple(dict.fromkeys(known + names)) if known and names else ()
+                yield name, tool.get("parameters") if kind == "function" else None
             case _:
                 pass
-    return {name: names for name, names in found.items() if names}
 
 
 def _all(pinned: JsonObject) -> Iterator[JsonObject]:
@@ -111,23 +107,17 @@ def _all(pinned: JsonObject) -> Iterator[JsonObject]:
     The list that an MCP server gave stands for the tools in it.
     """
     yield from _flat(pinned.get("tools"), _DEEPEST)
-    for item in _listed(pinned.get("input")):
-        kind = item.get("type") if isinstance(item, dict) else None
-        if isinstance(item, dict) and kind in ("additional_tools", "tool_search_output"):
+    for item in objects_of(pinned.get("input")):
+        kind = item.get("type")
+        if kind in ("additional_tools", "tool_search_output"):
             yield from _flat(item.get("tools"), _DEEPEST)
-        elif isinstance(item, dict) and kind == "mcp_list_tools":
+        elif kind == "mcp_list_tools":
             yield item
 
 
 def _flat(tools: JsonValue, depth: int) -> Iterator[JsonObject]:
-    for tool in _listed(tools):
-        if not isinstance(tool, dict):
-            continue
+    for tool in objects_of(tools):
         if tool.get("type") != "namespace":
             yield tool
         elif depth:
             yield from _flat(tool.get("tools"), depth - 1)
-
-
-def _listed(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []

@@ -5,7 +5,7 @@ For APIs whose every piece says which members go on; `merging` is for those that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from flowproof.model.jsonvalue import JsonObject, JsonValue, same
@@ -76,19 +76,26 @@ class _Step(NamedTuple):
     texts: dict[str, list[str]]
     lists: dict[str, list[JsonValue]]
 
-    def goes_on(self, before: _Step) -> bool:
-        """Whether this is more of the step before."""
-        return (
-            bool(self.texts or self.lists)
-            and self.texts.keys() == before.texts.keys()
-            and self.lists.keys() == before.lists.keys()
-            and same(self.around, before.around)
-        )
+    def goes_on(self, around: JsonObject, said: Mapping[str, Piece]) -> bool:
+        """Whether what comes next is more of this step."""
+        if not 0 < len(said) == len(self.texts) + len(self.lists):
+            return False
+        for key, piece in said.items():
+            if key not in (self.texts if isinstance(piece, str) else self.lists):
+                return False
+        return same(around, self.around)
 
-    def value(self) -> JsonValue:
-        said: JsonObject = {key: "".join(pieces) for key, pieces in self.texts.items()}
-        said.update(self.lists)
-        return [self.around, said]
+    def add(self, said: Mapping[str, Piece]) -> None:
+        for key, piece in said.items():
+            if isinstance(piece, str):
+                self.texts.setdefault(key, []).append(piece)
+            else:
+                self.lists.setdefault(key, []).extend(piece)
+
+    def said(self) -> JsonObject:
+        """The pieces, joined."""
+        joined: JsonObject = {key: "".join(pieces) for key, pieces in self.texts.items()}
+        return joined | self.lists
 
 
 class Told:
@@ -100,20 +107,13 @@ class Told:
     def add(self, around: JsonObject, said: Mapping[str, Piece]) -> None:
         """The next pieces, with what stands around them; they go on with the step before if that
         had pieces of the same members with the same around them."""
-        texts = {key: [piece] for key, piece in said.items() if isinstance(piece, str)}
-        lists = {key: [*piece] for key, piece in said.items() if isinstance(piece, list)}
-        step = _Step(around, texts, lists)
-        if not (self._steps and step.goes_on(self._steps[-1])):
-            self._steps.append(step)
-            return
-        for key, pieces in texts.items():
-            self._steps[-1].texts[key] += pieces
-        for key, entries in lists.items():
-            self._steps[-1].lists[key] += entries
+        if not (self._steps and self._steps[-1].goes_on(around, said)):
+            self._steps.append(_Step(around, {}, {}))
+        self._steps[-1].add(said)
 
-    def same_as(self, other: Told) -> bool:
-        """Whether two streams said the same."""
-        return same(self._value(), other._value())
-
-    def _value(self) -> JsonValue:
-        return [step.value() for step in self._steps]
+    def same_as(self, other: Told, alike: Callable[[JsonObject, JsonObject], bool] = same) -> bool:
+        """Whether two streams said the same; `alike` compares what stands around the pieces."""
+        return len(self._steps) == len(other._steps) and all(
+            same(step.said(), made.said()) and alike(step.around, made.around)
+            for step, made in zip(self._steps, other._steps, strict=True)
+        )

@@ -149,4 +149,4 @@ def resembling(path: str, headers: Sequence[tuple[str, str]]) -> Dialect:
         *(name for header, name in _HEADERS if header in sent),
         *(name for part, name in _LOOKS if part in path),
     ]
-    return by_name(next((name for name in hints if name in _LOADERS), "openai.chat"))
+    return by_name(next(iter(hints), "openai.chat"))

@@ -6,6 +6,7 @@ Every dialect that streams over SSE builds on this; none of it knows what a fram
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from flowproof.dialects.interface import Framing
 from flowproof.errors import UpstreamError
@@ -90,29 +91,64 @@ EVENT_STREAM = Framing(
 )
 
 
-def fields(frame: bytes) -> list[tuple[str, str]]:
-    """The lines of a frame as name and value, in order; a comment has an empty name.
+def decoded(data: bytes) -> tuple[str, bool]:
+    """The text of bytes, and whether all of them are UTF-8; those that are not are replaced, as
+    clients do."""
+    try:
+        return data.decode(), True
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace"), False
 
-    Bytes that are not UTF-8 are replaced, as the standard asks.
+
+class Event(NamedTuple):
+    """One frame, read.
+
+    `data` joins its data lines by newlines and is None where it has none. `names` are the event
+    names that it gives itself. `others` are all other lines as name and value: a comment has an
+    empty name.
     """
-    found: list[tuple[str, str]] = []
+
+    data: str | None
+    names: list[str]
+    others: list[tuple[str, str]]
+    is_utf8: bool
+
+    @property
+    def name(self) -> str | None:
+        """The name that counts; None where the frame has none."""
+        return self.names[-1] if self.names else None
+
+
+def read(frame: bytes) -> Event:
+    """What a frame says."""
+    data: list[str] = []
+    names: list[str] = []
+    others: list[tuple[str, str]] = []
+    whole = True
     for line in frame.removeprefix(_BOM).splitlines():
-        if line:
-            name, _, value = line.decode("utf-8", "replace").partition(":")
-            found.append((name, value.removeprefix(" ")))
-    return found
+        if not line:
+            continue
+        text, is_utf8 = decoded(line)
+        whole &= is_utf8
+        name, _, value = text.partition(":")
+        value = value.removeprefix(" ")
+        if name == "data":
+            data.append(value)
+        elif name == "event":
+            names.append(value)
+        else:
+            others.append((name, value))
+    return Event("\n".join(data) if data else None, names, others, whole)
 
 
 def data_of(frame: bytes) -> str | None:
     """The data lines of a frame, joined by newlines; None where it has none."""
-    lines = [value for name, value in fields(frame) if name == "data"]
-    return "\n".join(lines) if lines else None
+    return read(frame).data
 
 
 def event_of(frame: bytes) -> str | None:
     """The event name that a frame gives itself, or None."""
-    names = [value for name, value in fields(frame) if name == "event"]
-    return names[-1] or None if names else None
+    return read(frame).name or None
 
 
 def frame(data: str, event: str | None = None) -> bytes:

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 from flowproof.dialects import sse
 from flowproof.dialects.anthropic_messages import AnthropicMessages
-from flowproof.dialects.interface import Asked, Assembled
+from flowproof.dialects.interface import Assembled
 from flowproof.model.jsonvalue import JsonObject, JsonValue, write
+from tests.dialects.tools import WITH_USAGE, assembled
 
 MESSAGES = AnthropicMessages()
-STREAMED = Asked({}, stream=True, stream_usage=True)
+STREAMED = WITH_USAGE
 USAGE: JsonObject = {
     "input_tokens": 25,
     "cache_creation_input_tokens": 0,
@@ -85,6 +86,16 @@ PING = event("ping")
 
 
 def assemble(frames: Iterable[bytes]) -> Assembled:
-    assembler = MESSAGES.assembler(STREAMED)
-    assert all(assembler.feed(frame) for frame in frames)
-    return assembler.result()
+    return assembled(MESSAGES, frames)
+
+
+TEXT = [
+    start(),
+    begin(0, text("")),
+    PING,
+    delta(0, "text", text="Grüße"),
+    delta(0, "text", text=" 👋"),
+    end(0),
+    *close(),
+]
+TEXT_BODY = body(text("Grüße 👋"))

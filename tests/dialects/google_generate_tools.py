@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from flowproof.dialects.google_generate import GoogleGenerate
 from flowproof.dialects.interface import Asked, Assembled
 from flowproof.model.jsonvalue import JsonObject, JsonValue, write
+from tests.dialects import tools
 
 GEMINI = GoogleGenerate()
 EVENTS = Asked({}, stream=True, stream_usage=True, transport={"alt": "sse"})
@@ -65,13 +66,28 @@ def array(*chunks: JsonValue) -> bytes:
 
 
 def split(chunks: Iterable[bytes], asked: Asked = EVENTS) -> tuple[list[bytes], bytes]:
-    splitter = GEMINI.framing(asked).splitter()
-    frames = [frame for chunk in chunks for frame in splitter.feed(chunk)]
-    return frames, splitter.rest()
+    return tools.split(chunks, GEMINI.framing(asked))
 
 
 def assemble(frames: Iterable[bytes], asked: Asked = EVENTS) -> Assembled:
-    assembler = GEMINI.assembler(asked)
-    for frame in frames:
-        assert assembler.feed(frame)
-    return assembler.result()
+    return tools.assembled(GEMINI, frames, asked)
+
+
+EARLY: JsonObject = {"promptTokenCount": 9, "totalTokenCount": 9}
+TEXT = [
+    body(candidate(text("Gr\u00fc")), usageMetadata=EARLY),
+    body(candidate(text("\u00dfe ")), usageMetadata=EARLY),
+    body(candidate(text("\U0001f44b"), finish="STOP"), usageMetadata=USAGE),
+]
+TEXT_BODY: JsonObject = {
+    "candidates": [
+        {
+            "content": {"parts": [{"text": "Gr\u00fc\u00dfe \U0001f44b"}], "role": "model"},
+            "index": 0,
+            "finishReason": "STOP",
+        }
+    ],
+    "usageMetadata": USAGE,
+    "modelVersion": "gemini-2.5-flash",
+    "responseId": "r-1",
+}

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flowproof.dialects.interface import Asked, Assembled
-from flowproof.dialects.ndjson import LineSplitter
-from flowproof.dialects.ollama import Ollama
+from flowproof.dialects.interface import Assembled, Dialect
+from flowproof.dialects.ndjson import LINES
 from flowproof.dialects.ollama_chat import OllamaChat
 from flowproof.dialects.ollama_generate import OllamaGenerate
 from flowproof.model.jsonvalue import JsonObject, JsonValue, write
+from tests.dialects import tools
 
 CHAT = OllamaChat()
 GENERATE = OllamaGenerate()
-STREAMING = Asked({}, stream=True, stream_usage=True)
+STREAMING = tools.WITH_USAGE
 
 
 def split(chunks: Iterable[bytes]) -> tuple[list[bytes], bytes]:
-    splitter = LineSplitter()
-    lines = [line for chunk in chunks for line in splitter.feed(chunk)]
-    return lines, splitter.rest()
+    return tools.split(chunks, LINES)
 
 
-def assemble(lines: Iterable[bytes], dialect: Ollama = CHAT) -> Assembled:
-    assembler = dialect.assembler(STREAMING)
-    for line in lines:
-        assembler.feed(line)
-    return assembler.result()
+def assemble(lines: Iterable[bytes], dialect: Dialect = CHAT) -> Assembled:
+    return tools.assembled(dialect, lines)
 
 
 def raw_line(value: JsonValue) -> bytes:
@@ -63,3 +58,19 @@ END: JsonObject = {
 
 def call(name: str, arguments: JsonValue, **others: JsonValue) -> JsonObject:
     return {**others, "function": {"name": name, "arguments": arguments}}
+
+
+LAST: JsonObject = {**head(9), "message": {"role": "assistant", "content": ""}, **END}
+TEXT = [
+    message_line(1, thinking="Hm"),
+    message_line(2, thinking="."),
+    message_line(3, content="Grü"),
+    message_line(4, content="ße"),
+    message_line(5, content=" 👋"),
+    raw_line(LAST),
+]
+TEXT_BODY: JsonObject = {
+    **head(9),
+    "message": {"role": "assistant", "content": "Grüße 👋", "thinking": "Hm."},
+    **END,
+}

@@ -8,9 +8,10 @@ from flowproof.dialects import sse
 from flowproof.dialects.interface import Asked, Assembled
 from flowproof.dialects.openai_responses import OpenAIResponses
 from flowproof.model.jsonvalue import JsonObject, JsonValue, parse, write
+from tests.dialects.tools import WITH_USAGE, assembled
 
 RESPONSES = OpenAIResponses()
-STREAMING = Asked({}, stream=True, stream_usage=True)
+STREAMING = WITH_USAGE
 USAGE: JsonObject = {
     "input_tokens": 9,
     "input_tokens_details": {"cached_tokens": 0},
@@ -95,6 +96,40 @@ def values(frames: Iterable[bytes]) -> list[JsonObject]:
 
 
 def assemble(frames: Iterable[bytes], asked: Asked = STREAMING) -> Assembled:
-    assembler = RESPONSES.assembler(asked)
-    assert all(assembler.feed(frame) for frame in frames)
-    return assembler.result()
+    return assembled(RESPONSES, frames, asked)
+
+
+AT: JsonObject = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+BODY = response(said(text_part("Grüße 👋")))
+BEGUN = BODY | {
+    "status": "in_progress",
+    "completed_at": None,
+    "output": [],
+    "service_tier": "auto",
+    "usage": None,
+}
+
+
+def piece(text: str, **members: JsonValue) -> bytes:
+    told: JsonObject = {**AT, "delta": text, "logprobs": [], "obfuscation": "x" * len(text)}
+    return event("response.output_text.delta", **told | members)
+
+
+OPENING = [
+    event("response.created", sequence_number=0, response=BEGUN),
+    event("response.in_progress", sequence_number=1, response=BEGUN),
+    event(
+        "response.output_item.added",
+        sequence_number=2,
+        output_index=0,
+        item=said(status="in_progress"),
+    ),
+    event("response.content_part.added", sequence_number=3, **AT, part=text_part("")),
+]
+CLOSING = [
+    event("response.output_text.done", **AT, text="Grüße 👋", logprobs=[]),
+    event("response.content_part.done", **AT, part=text_part("Grüße 👋")),
+    event("response.output_item.done", output_index=0, item=said(text_part("Grüße 👋"))),
+]
+END = event("response.completed", sequence_number=9, response=BODY)
+TEXT = [*OPENING, piece("Grüße"), piece(" 👋", sequence_number=5), *CLOSING, END]

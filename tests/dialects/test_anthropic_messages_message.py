@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flowproof.model.jsonvalue import JsonObject, JsonValue, NumberText
 from flowproof.model.trajectory import Message, ToolCall
@@ -225,28 +223,3 @@ def test_odd_calls_are_calls(block: JsonObject, expected: ToolCall, kind: str) -
     named: JsonObject = {"type": kind, "name": "f"}
     (message,) = MESSAGES.answer(body(named | block)).messages
     assert message.tool_calls == (expected,)
-
-
-KEYS = ["role", "content", "type", "text", "source", "data", "name", "id", "input", "system"]
-KINDS: list[JsonValue] = ["user", "assistant", "text", "tool_use", "tool_result", "image", "base64"]
-HOSTILE: st.SearchStrategy[JsonValue] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(KINDS),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5)
-    ),
-    max_leaves=15,
-)
-
-
-@given(HOSTILE)
-def test_no_shape_raises(value: JsonValue) -> None:
-    MESSAGES.message(value, {})
-    MESSAGES.answer(value)
-    MESSAGES.answer({"content": [value]})
-    pinned: JsonObject = {"messages": [value, user(value)], "system": value, "tools": [value]}
-    for unit in MESSAGES.message_list(pinned):
-        MESSAGES.message(unit, {})
-    MESSAGES.said(pinned)
-    MESSAGES.envelope(pinned)
-    MESSAGES.message_kind(pinned, "$.messages[1].content[0].content[0].source")
-    MESSAGES.substitute(pinned, lambda *_call: "x", {})

@@ -5,24 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowproof.model.jsonvalue import JsonObject, JsonValue, NumberText, same, write
-from tests.dialects.anthropic_messages_tools import MESSAGES, STREAMED, assemble
-from tests.dialects.tools import cut, split
+from flowproof.model.jsonvalue import JsonObject, JsonValue, write
+from tests.dialects.anthropic_messages_tools import MESSAGES
+from tests.dialects.strategies import PLACES, TEXT, UNKNOWN, VALUES
+from tests.dialects.tools import survives
 
-TEXT = st.text(max_size=12)
-ODD_NUMBERS: list[JsonValue] = [NumberText("1.10"), NumberText("1e5"), NumberText("-0"), 0.5]
-SCALARS: st.SearchStrategy[JsonValue] = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.sampled_from(ODD_NUMBERS), TEXT
-)
-VALUES: st.SearchStrategy[JsonValue] = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
-    max_leaves=6,
-)
 OBJECTS: st.SearchStrategy[JsonObject] = st.dictionaries(TEXT, VALUES, max_size=4)
-UNKNOWN: st.SearchStrategy[JsonObject] = st.dictionaries(
-    TEXT.map(lambda key: f"x_{key}"), VALUES, max_size=2
-)
 
 
 def entries(**members: st.SearchStrategy[JsonValue]) -> st.SearchStrategy[JsonObject]:
@@ -79,57 +67,14 @@ def bodies(draw: st.DrawFn) -> JsonObject:
     return draw(UNKNOWN) | body | {"usage": usage}
 
 
-@given(bodies(), st.lists(st.integers(0, 10_000), max_size=8))
+@given(bodies(), PLACES)
 def test_a_body_survives_the_stream(body: JsonObject, places: list[int]) -> None:
-    data = b"".join(MESSAGES.stream(body, STREAMED))
-    frames, rest = split(cut(data, places))
-    assert rest == b""
-    assembled = assemble(frames)
-    assert assembled.complete and assembled.lossless and not assembled.failed
-    assert same(assembled.body, body)
+    again = survives(MESSAGES, body, places)
     inputs = [write(part["input"]) for part in content_of(body) if "input" in part]
-    assert inputs == [
-        write(part["input"]) for part in content_of(assembled.body) if "input" in part
-    ]
+    assert inputs == [write(part["input"]) for part in content_of(again) if "input" in part]
 
 
 def content_of(body: JsonValue) -> list[JsonObject]:
     content = body["content"] if isinstance(body, dict) else None
     assert isinstance(content, list)
     return [block for block in content if isinstance(block, dict)]
-
-
-@given(st.lists(st.binary(max_size=20) | st.sampled_from([b"data: ", b"\n\n", b'{"type":"'])))
-def test_no_bytes_make_the_assembler_raise(chunks: list[bytes]) -> None:
-    frames, _ = split(chunks)
-    assemble(frames)
-
-
-KEYS = ["type", "index", "delta", "content_block", "message", "content", "usage", "input", "text"]
-KINDS: list[JsonValue] = [
-    "message_start",
-    "content_block_start",
-    "content_block_delta",
-    "message_delta",
-    "message_stop",
-    "text_delta",
-    "input_json_delta",
-    "citations_delta",
-    "tool_use",
-    0,
-]
-HOSTILE: st.SearchStrategy[JsonValue] = st.recursive(
-    SCALARS | st.sampled_from(KINDS),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5)
-    ),
-    max_leaves=12,
-)
-
-
-@given(st.lists(HOSTILE, max_size=4))
-def test_no_events_make_the_assembler_raise(values: list[JsonValue]) -> None:
-    content: JsonValue = [*values]
-    frames = [frame for value in values for frame in MESSAGES.stream(value, STREAMED)]
-    body: JsonObject = {"content": content, "usage": {"input_tokens": content}}
-    assemble([*MESSAGES.stream(body, STREAMED), *frames])

@@ -1,15 +1,11 @@
-"""The official SDK reads what the dialect writes: streams, plain bodies and errors."""
+"""The official SDK reads what the dialect writes: streams and plain bodies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import anthropic
-import httpx2
 import pytest
 from anthropic import Anthropic
 
-from flowproof.model.jsonvalue import JsonObject, JsonValue, parse, write
+from flowproof.model.jsonvalue import JsonObject, JsonValue, parse
 from tests.dialects.anthropic_messages_tools import (
     MESSAGES,
     STREAMED,
@@ -19,6 +15,7 @@ from tests.dialects.anthropic_messages_tools import (
     text,
     tool_use,
 )
+from tests.dialects.sdk import anthropic_client, served, served_stream
 
 CITED: JsonObject = {
     "type": "char_location",
@@ -114,27 +111,12 @@ BETA_BODIES = [
 ]
 
 
-def client(status: int, content_type: str, chunks: Iterable[bytes]) -> Anthropic:
-    data = b"".join(chunks)
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        assert MESSAGES.operation(request.method, request.url.path) is not None
-        return httpx2.Response(status, headers={"content-type": content_type}, content=data)
-
-    return Anthropic(
-        api_key="none",
-        base_url="http://127.0.0.1:1",
-        http_client=httpx2.Client(transport=httpx2.MockTransport(answer)),
-        max_retries=0,
-    )
-
-
 def streaming(answer: JsonValue) -> Anthropic:
-    return client(200, "text/event-stream", MESSAGES.stream(answer, STREAMED))
+    return anthropic_client(served_stream(MESSAGES, MESSAGES.stream(answer, STREAMED)))
 
 
 def plain(answer: JsonValue) -> Anthropic:
-    return client(200, "application/json", [write(answer).encode()])
+    return anthropic_client(served(MESSAGES, answer))
 
 
 @pytest.mark.parametrize("answer", BODIES)
@@ -174,24 +156,3 @@ def test_raw_iteration_gives_every_event(answer: JsonObject) -> None:
     assembled = assemble(frame.encode() for frame in frames)
     assert assembled.complete
     assert assembled.body == answer
-
-
-def test_a_refusal_is_an_error_with_our_message() -> None:
-    error = MESSAGES.error(400, "flowproof: the model differs, at $.model", "flowproof_divergence")
-    with (
-        client(400, "application/json", [write(error).encode()]) as sdk,
-        pytest.raises(
-            anthropic.BadRequestError, match=r"the model differs, at \$\.model"
-        ) as raised,
-    ):
-        sdk.messages.create(model="m", max_tokens=9, messages=[])
-    assert raised.value.type == "invalid_request_error"
-    assert raised.value.error_code == "flowproof_divergence"
-
-
-def test_an_error_body_told_as_a_stream_is_an_error() -> None:
-    with (
-        streaming(MESSAGES.error(500, "it broke", "code")) as sdk,
-        pytest.raises(anthropic.APIError, match="it broke"),
-    ):
-        list(sdk.messages.create(model="m", max_tokens=9, messages=[], stream=True))

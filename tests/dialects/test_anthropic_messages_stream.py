@@ -10,6 +10,8 @@ from tests.dialects.anthropic_messages_tools import (
     MESSAGES,
     PING,
     STREAMED,
+    TEXT,
+    TEXT_BODY,
     USAGE,
     assemble,
     begin,
@@ -22,18 +24,6 @@ from tests.dialects.anthropic_messages_tools import (
     text,
     tool_use,
 )
-from tests.dialects.tools import cut, split
-
-TEXT = [
-    start(),
-    begin(0, text("")),
-    PING,
-    delta(0, "text", text="Grüße"),
-    delta(0, "text", text=" 👋"),
-    end(0),
-    *close(),
-]
-TEXT_BODY = body(text("Grüße 👋"))
 
 
 def typed(text: str) -> bytes:
@@ -132,17 +122,6 @@ def test_a_compaction_and_what_is_known_only_at_the_end() -> None:
     assert same(assembled.body, SUMMARY_BODY)
     # Where the container first stood, a null, is not told: nulls say nothing.
     assert assembled.complete and assembled.lossless
-
-
-@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
-def test_a_cut_at_any_byte_changes_nothing(ends: str) -> None:
-    data = b"".join(TEXT).replace(b"\n", ends.encode())
-    whole, rest = split([data])
-    assert rest == b""
-    assert all(split(cut(data, [place])) == (whole, b"") for place in range(len(data)))
-    assembled = assemble(whole)
-    assert assembled.lossless
-    assert same(assembled.body, TEXT_BODY)
 
 
 @pytest.mark.parametrize(("frames", "expected"), STREAMS)

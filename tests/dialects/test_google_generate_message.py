@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from flowproof.dialects.interface import Target
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message, ToolCall
 from tests.dialects.google_generate_tools import (
-    ARRAY,
-    EVENTS,
     GEMINI,
     USAGE,
-    assemble,
     body,
     call,
     candidate,
@@ -168,41 +162,6 @@ def test_every_unit_makes_one_message_and_equal_requests_have_equal_lists() -> N
     assert units[3] == content(text("b"), text("c"), role="user")
     single = content(result("f", {}), role="user")
     assert GEMINI.message_list({"contents": [single]})[0] is single
-
-
-KEYS = [
-    *("contents", "role", "parts", "text", "thought", "functionCall", "functionResponse"),
-    *("function_call", "name", "id", "args", "response", "inlineData", "mimeType", "data", "tools"),
-    *("functionDeclarations", "parameters", "properties", "systemInstruction", "candidates"),
-    *("content", "index", "finishReason", "promptFeedback", "blockReason", "usageMetadata"),
-    *("promptTokenCount", "partialArgs", "jsonPath", "stringValue", "willContinue", "error"),
-]
-JSON: st.SearchStrategy[JsonValue] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(KEYS),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
-    ),
-    max_leaves=20,
-)
-
-
-@given(JSON, st.lists(st.sampled_from([*KEYS, 0, 1])))
-def test_nothing_hostile_raises(value: JsonValue, steps: list[str | int]) -> None:
-    path = "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-    forms: list[JsonValue] = [value, {"contents": value}, {"contents": [{"parts": value}]}]
-    for pinned in forms:
-        names: dict[str, str] = {}
-        for unit in GEMINI.message_list(pinned):
-            GEMINI.message(unit, names)
-        GEMINI.said(pinned)
-        GEMINI.envelope(pinned)
-        GEMINI.answer(pinned)
-        GEMINI.message_kind(pinned, path)
-        GEMINI.part_kind("tools", path)
-        changed, _ = GEMINI.substitute({"contents": pinned}, lambda *_: "mock", {})
-        GEMINI.asked(changed, Target("/models/m:streamGenerateContent", path))
-        assemble(GEMINI.stream(pinned, EVENTS))
-        assemble(GEMINI.stream(pinned, ARRAY), ARRAY)
 
 
 def test_an_answer_has_a_message_per_candidate_by_index_and_the_usage() -> None:

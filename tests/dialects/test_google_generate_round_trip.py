@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from flowproof.dialects.google_generate_array import ArraySplitter, ElementError
 from flowproof.dialects.interface import Asked
 from flowproof.dialects.sse import FrameError
-from flowproof.model.jsonvalue import JsonObject, JsonValue, NumberText, same, write
+from flowproof.model.jsonvalue import JsonObject, JsonValue, same, write
 from tests.dialects.google_generate_tools import (
     ARRAY,
     EVENTS,
@@ -19,22 +19,11 @@ from tests.dialects.google_generate_tools import (
     events,
     split,
 )
-from tests.dialects.tools import cut
+from tests.dialects.strategies import PLACES, UNKNOWN, VALUES
+from tests.dialects.tools import survives
 
 FRAMINGS = st.sampled_from([EVENTS, ARRAY])
 TEXT = st.text(max_size=12) | st.sampled_from(['"\\', "{[", "]}", "\u2028\x85", "\r\n"])
-ODD_NUMBERS: list[JsonValue] = [NumberText("1.10"), NumberText("1e5"), 0.5]
-SCALARS: st.SearchStrategy[JsonValue] = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.sampled_from(ODD_NUMBERS), TEXT
-)
-VALUES: st.SearchStrategy[JsonValue] = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
-    max_leaves=6,
-)
-UNKNOWN: st.SearchStrategy[JsonObject] = st.dictionaries(
-    TEXT.map(lambda key: f"x_{key}"), VALUES, max_size=2
-)
 ARGUMENTS: st.SearchStrategy[JsonObject] = st.dictionaries(TEXT, VALUES, max_size=3)
 
 
@@ -85,14 +74,9 @@ def bodies(draw: st.DrawFn) -> JsonObject:
     return found | draw(UNKNOWN)
 
 
-@given(bodies(), FRAMINGS, st.lists(st.integers(0, 10_000), max_size=8))
+@given(bodies(), FRAMINGS, PLACES)
 def test_a_body_survives_the_stream(body: JsonObject, asked: Asked, places: list[int]) -> None:
-    data = b"".join(GEMINI.stream(body, asked))
-    frames, rest = split(cut(data, places), asked)
-    assert rest == b""
-    assembled = assemble(frames, asked)
-    assert assembled.complete and assembled.lossless and not assembled.failed
-    assert same(assembled.body, body)
+    survives(GEMINI, body, places, asked)
 
 
 @given(st.lists(bodies(), max_size=3), FRAMINGS, FRAMINGS)
@@ -105,65 +89,6 @@ def test_frames_of_one_framing_say_the_same_in_the_other(
     again, rest = split([b"".join(served)], asked)
     assert rest == b""
     assert same(assemble(again, asked).body, assemble(frames, stored).body)
-
-
-PIECES = [
-    b"data: ",
-    b"\n\n",
-    b'{"candidates":[',
-    b"[",
-    b"{",
-    b"}",
-    b"]",
-    b'"',
-    b"\\",
-    b",",
-    b"\r\n",
-]
-
-
-@given(st.lists(st.binary(max_size=20) | st.sampled_from(PIECES)), FRAMINGS)
-def test_no_bytes_make_the_assembler_raise_and_none_are_lost(
-    chunks: list[bytes], asked: Asked
-) -> None:
-    frames, rest = split(chunks, asked)
-    assert b"".join([*frames, rest]) == b"".join(chunks)
-    assert split([b"".join(chunks)], asked) == (frames, rest)
-    assemble([*frames, rest], asked)
-    stored = [frame.decode("utf-8", "surrogateescape") for frame in frames]
-    for wanted in (EVENTS, ARRAY):
-        list(GEMINI.replayed(stored, wanted))
-
-
-KEYS = [
-    *("candidates", "content", "parts", "text", "thought", "functionCall", "name", "args", "index"),
-    *("partialArgs", "willContinue", "jsonPath", "stringValue", "numberValue", "nullValue"),
-    *("finishReason", "promptFeedback", "blockReason", "citationMetadata", "citations"),
-]
-HOSTILE: st.SearchStrategy[JsonValue] = st.recursive(
-    SCALARS | st.sampled_from(["$.a", "$[0]", "$", "$.a[0].b", "STOP", "f"]),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
-    ),
-    max_leaves=12,
-)
-
-
-@given(st.lists(HOSTILE, max_size=4))
-def test_no_chunk_makes_the_assembler_raise(values: list[JsonValue]) -> None:
-    inside: list[JsonValue] = [
-        {"candidates": [{"content": {"parts": [value]}, "finishReason": "STOP"}]}
-        for value in values
-    ]
-    calling: list[JsonValue] = [
-        {"candidates": [{"content": {"parts": [{"functionCall": value}]}}]} for value in values
-    ]
-    for chunks in (values, inside, calling):
-        for asked in (EVENTS, ARRAY):
-            frames = events(*chunks) if asked is EVENTS else split([array(*chunks)], ARRAY)[0]
-            assembled = assemble(frames, asked)
-            assert same(assembled.body, assemble(frames, asked).body)
-            GEMINI.answer(assembled.body)
 
 
 @pytest.mark.parametrize("data", [b"[" + b"1," * 40, b'["' + b"x" * 80, b"{" * 80, b" " * 80])

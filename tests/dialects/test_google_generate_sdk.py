@@ -1,17 +1,16 @@
-"""The official SDK reads what the Gemini dialect writes: streams, plain bodies and errors."""
+"""The official SDK reads what the Gemini dialect writes: streams and plain bodies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import httpx2
 import pytest
-from google import genai
 from google.genai import errors, types
 
 from flowproof.dialects.interface import Asked, Target
-from flowproof.model.jsonvalue import JsonObject, JsonValue, parse, write
+from flowproof.model.jsonvalue import JsonObject, JsonValue, parse
 from tests.dialects.google_generate_tools import (
     ARRAY,
     EVENTS,
@@ -26,6 +25,7 @@ from tests.dialects.google_generate_tools import (
     split,
     text,
 )
+from tests.dialects.sdk import google_client, served, served_stream
 
 BODIES = [
     pytest.param(
@@ -65,26 +65,6 @@ BODIES = [
     ),
 ]
 
-Answering = Callable[[httpx2.Request], httpx2.Response]
-
-
-def client(answer: Answering) -> genai.Client:
-    def checked(request: httpx2.Request) -> httpx2.Response:
-        assert GEMINI.operation(request.method, request.url.path) is not None
-        return answer(request)
-
-    options = types.HttpOptions(
-        base_url="http://127.0.0.1:1",
-        httpx_client=httpx2.Client(transport=httpx2.MockTransport(checked)),
-    )
-    return genai.Client(api_key="placeholder", http_options=options)
-
-
-def answering(status: int, content_type: str, chunks: Iterable[bytes]) -> genai.Client:
-    data = b"".join(chunks)
-    headers = {"content-type": content_type}
-    return client(lambda _request: httpx2.Response(status, headers=headers, content=data))
-
 
 def dumped(response: Any) -> Any:
     added = {"sdk_http_response", "automatic_function_calling_history"}
@@ -92,12 +72,12 @@ def dumped(response: Any) -> Any:
 
 
 def plain(answer: JsonValue) -> Any:
-    with answering(200, "application/json", [write(answer).encode()]) as sdk:
+    with google_client(served(GEMINI, answer)) as sdk:
         return sdk.models.generate_content(model="m", contents="Hi")
 
 
 def streamed(frames: Iterable[bytes]) -> list[Any]:
-    with answering(200, "text/event-stream", frames) as sdk:
+    with google_client(served_stream(GEMINI, frames)) as sdk:
         return list(sdk.models.generate_content_stream(model="m", contents="Hi"))
 
 
@@ -155,22 +135,9 @@ def test_stored_frames_give_the_chunks_that_came(stored: Asked) -> None:
     assert [dumped(chunk) for chunk in served] == [dumped(one) for one in map(plain, PIECES)]
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["plain", "streaming"])
-def test_a_refusal_is_an_error_with_our_message(stream: bool) -> None:
-    error = GEMINI.error(400, "flowproof: the model differs, at the path", "flowproof_divergence")
-    sdk = answering(400, "application/json", [write(error).encode()])
-    with sdk, pytest.raises(errors.ClientError, match="the model differs, at the path") as raised:
-        if stream:
-            list(sdk.models.generate_content_stream(model="m", contents="Hi"))
-        else:
-            sdk.models.generate_content(model="m", contents="Hi")
-    assert (raised.value.code, raised.value.status) == (400, "INVALID_ARGUMENT")
-    assert "flowproof_divergence" in str(raised.value)
-
-
 def test_a_server_error_is_one_for_the_sdk() -> None:
     error = GEMINI.error(502, "no complete answer", "flowproof_upstream")
-    sdk = answering(502, "application/json", [write(error).encode()])
+    sdk = google_client(served(GEMINI, error, 502))
     with sdk, pytest.raises(errors.ServerError, match="no complete answer"):
         sdk.models.generate_content(model="m", contents="Hi")
 
@@ -199,7 +166,7 @@ def test_what_the_sdk_sends_is_read() -> None:
     config = types.GenerateContentConfig(
         system_instruction="Be brief.", tools=[get_weather], temperature=0.5
     )
-    with client(answer) as sdk:
+    with google_client(answer) as sdk:
         contents: Any = ["Weather?", picture]
         found = sdk.models.generate_content(model="m", contents=contents, config=config)
     assert found.text == "It rains."
@@ -230,7 +197,7 @@ def test_the_sdk_asks_for_events_by_path_and_query() -> None:
         frames = b"".join(GEMINI.stream(body(candidate(text("x"), finish="STOP")), EVENTS))
         return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=frames)
 
-    with client(answer) as sdk:
+    with google_client(answer) as sdk:
         list(sdk.models.generate_content_stream(model="m", contents="Hi"))
     asked = GEMINI.asked({}, Target(seen[0].path, seen[0].query.decode()))
     assert asked == Asked({}, stream=True, stream_usage=True, transport={"alt": "sse"})

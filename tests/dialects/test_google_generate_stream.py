@@ -10,6 +10,8 @@ from tests.dialects.google_generate_tools import (
     ARRAY,
     EVENTS,
     GEMINI,
+    TEXT,
+    TEXT_BODY,
     USAGE,
     array,
     assemble,
@@ -23,24 +25,6 @@ from tests.dialects.google_generate_tools import (
     text,
 )
 
-EARLY: JsonObject = {"promptTokenCount": 9, "totalTokenCount": 9}
-TEXT = [
-    body(candidate(text("Gr\u00fc")), usageMetadata=EARLY),
-    body(candidate(text("\u00dfe ")), usageMetadata=EARLY),
-    body(candidate(text("\U0001f44b"), finish="STOP"), usageMetadata=USAGE),
-]
-TEXT_BODY: JsonObject = {
-    "candidates": [
-        {
-            "content": {"parts": [{"text": "Gr\u00fc\u00dfe \U0001f44b"}], "role": "model"},
-            "index": 0,
-            "finishReason": "STOP",
-        }
-    ],
-    "usageMetadata": USAGE,
-    "modelVersion": "gemini-2.5-flash",
-    "responseId": "r-1",
-}
 ENDED = body(candidate(text("Hi"), finish="STOP"), usageMetadata=USAGE)
 
 
@@ -69,23 +53,6 @@ def test_a_stream_of_one_chunk_needs_no_frames_and_one_of_several_does() -> None
     assert not assemble(events(*halves)).lossless
     array_of_one = assemble(split([array(ENDED)], ARRAY)[0], ARRAY)
     assert array_of_one.lossless
-
-
-@pytest.mark.parametrize("ends", [b"\n", b"\r\n", b"\r"], ids=["lf", "crlf", "cr"])
-def test_a_cut_at_any_byte_of_events_changes_nothing(ends: bytes) -> None:
-    data = b"".join(events(*TEXT)).replace(b"\r\n", ends)
-    whole, rest = split([data])
-    assert rest == b""
-    assert all(split([data[:at], data[at:]]) == (whole, b"") for at in range(len(data)))
-    assert same(assemble(whole).body, TEXT_BODY)
-
-
-def test_a_cut_at_any_byte_of_an_array_changes_nothing() -> None:
-    data = array(*TEXT)
-    whole, rest = split([data], ARRAY)
-    assert (len(whole), b"".join(whole), rest) == (4, data, b"")
-    assert all(split([data[:at], data[at:]], ARRAY) == (whole, b"") for at in range(len(data)))
-    assert same(assemble(whole, ARRAY).body, TEXT_BODY)
 
 
 def test_thoughts_text_signatures_and_calls_keep_their_order() -> None:

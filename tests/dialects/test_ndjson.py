@@ -74,4 +74,4 @@ def test_text_stays_readable() -> None:
 
 
 def test_bytes_that_are_not_utf8_are_replaced() -> None:
-    assert ndjson.text_of(b' "\xff" \r\n') == '"\ufffd"'
+    assert ndjson.read(b' "\xff" \r\n') == ('"\ufffd"', False)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message, ToolCall
@@ -200,36 +198,3 @@ def test_what_cannot_be_read_is_no_answer_to_a_prompt(body: JsonValue) -> None:
 def test_an_innocent_answer_is_read_whoever_it_says_it_is_from() -> None:
     answer = CHAT.answer({"message": {"role": "tool", "content": "Hi", "tool_name": "f"}})
     assert answer.messages == (Message("assistant", "Hi"),)
-
-
-KEYS = ["role", "content", "images", "thinking", "tool_calls", "function", "name", "arguments"]
-KEYS += ["tool_name", "tool_call_id", "id", "message", "messages", "response", "prompt", "done"]
-LEAVES: st.SearchStrategy[JsonValue] = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.sampled_from(["tool", "assistant", "x", ""])
-)
-HOSTILE: st.SearchStrategy[JsonValue] = st.recursive(
-    LEAVES,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
-    ),
-    max_leaves=15,
-)
-
-
-@given(HOSTILE)
-def test_no_value_makes_a_reader_raise(value: JsonValue) -> None:
-    for dialect in (CHAT, GENERATE):
-        bodies: list[JsonValue] = [value, {"message": value}, {"response": "", "tool_calls": value}]
-        for body in bodies:
-            dialect.answer(body)
-        requests: list[JsonObject] = [
-            {"messages": value},
-            {"messages": [value, value]},
-            {"prompt": value},
-        ]
-        for pinned in requests:
-            listed = dialect.message_list(pinned)
-            names: dict[str, str] = {}
-            assert all(isinstance(dialect.message(raw, names), Message) for raw in listed)
-            dialect.substitute(pinned, lambda *_told: "mock", {})
-            dialect.envelope(pinned)

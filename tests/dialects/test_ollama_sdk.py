@@ -1,15 +1,13 @@
-"""The official client reads what Ollama's dialects write: streams, plain bodies and errors."""
+"""The official client reads what Ollama's dialects write: streams and plain bodies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import httpx
-import ollama
 import pytest
 
-from flowproof.model.jsonvalue import JsonObject, JsonValue, parse, write
+from flowproof.model.jsonvalue import JsonObject, JsonValue, parse
 from tests.dialects.ollama_tools import (
     CHAT,
     END,
@@ -20,20 +18,10 @@ from tests.dialects.ollama_tools import (
     head,
     raw_line,
 )
+from tests.dialects.sdk import ollama_client, served, served_stream
 
 LOGPROBS: JsonValue = [{"token": "Hi", "logprob": -0.5}]
 USER: Any = [{"role": "user", "content": "Hi"}]
-
-
-def client(status: int, content_type: str, chunks: Iterable[bytes]) -> ollama.Client:
-    data = b"".join(chunks)
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        found = [d for d in (CHAT, GENERATE) if d.operation(request.method, request.url.path)]
-        assert len(found) == 1
-        return httpx.Response(status, headers={"content-type": content_type}, content=data)
-
-    return ollama.Client("http://127.0.0.1:1", transport=httpx.MockTransport(answer))
 
 
 def chat(message: JsonObject) -> JsonObject:
@@ -61,10 +49,11 @@ def dumped(answer: Any) -> JsonObject:
 
 @pytest.mark.parametrize("body", CHATS)
 def test_the_parts_of_a_chat_amount_to_the_plain_answer(body: JsonObject) -> None:
-    with client(200, "application/json", [write(body).encode()]) as sdk:
+    with ollama_client(served(CHAT, body, http=httpx)) as sdk:
         plain = sdk.chat(model="qwen3", messages=USER)
     assert dumped(plain) == body
-    with client(200, "application/x-ndjson", CHAT.stream(body, STREAMING)) as sdk:
+    frames = CHAT.stream(body, STREAMING)
+    with ollama_client(served_stream(CHAT, frames, http=httpx)) as sdk:
         parts = list(sdk.chat(model="qwen3", messages=USER, stream=True))
     assert [part.done for part in parts] == [False] * (len(parts) - 1) + [True]
     assert "".join(part.message.content or "" for part in parts) == plain.message.content
@@ -84,36 +73,12 @@ GENERATED = [
 
 @pytest.mark.parametrize("body", GENERATED)
 def test_the_parts_of_a_text_amount_to_the_plain_answer(body: JsonObject) -> None:
-    with client(200, "application/json", [write(body).encode()]) as sdk:
+    with ollama_client(served(GENERATE, body, http=httpx)) as sdk:
         plain = sdk.generate(model="qwen3", prompt="Hi")
     assert dumped(plain) == body
-    with client(200, "application/x-ndjson", GENERATE.stream(body, STREAMING)) as sdk:
+    frames = GENERATE.stream(body, STREAMING)
+    with ollama_client(served_stream(GENERATE, frames, http=httpx)) as sdk:
         parts = list(sdk.generate(model="qwen3", prompt="Hi", stream=True))
     assert "".join(part.response or "" for part in parts) == plain.response
     assert parts[-1].context == plain.context
     assert assemble((raw_line(dumped(part)) for part in parts), GENERATE).body == body
-
-
-@pytest.mark.parametrize("stream", [False, True], ids=["plain", "streaming"])
-@pytest.mark.parametrize("dialect", [CHAT, GENERATE], ids=["chat", "generate"])
-def test_a_refusal_is_an_error_with_our_message(dialect: Any, stream: bool) -> None:
-    message = "flowproof: the model differs, at $.model"
-    error = write(dialect.error(400, message, "flowproof_divergence")).encode()
-    with (
-        client(400, "application/json", [error]) as sdk,
-        pytest.raises(ollama.ResponseError, match=r"the model differs, at \$\.model") as raised,
-    ):
-        if dialect is CHAT:
-            list(sdk.chat(model="qwen3", messages=USER, stream=stream))
-        else:
-            list(sdk.generate(model="qwen3", prompt="Hi", stream=stream))
-    assert (raised.value.error, raised.value.status_code) == (message, 400)
-
-
-@pytest.mark.parametrize("body", [{"error": "it broke"}, {"error": "it broke", "done": True}])
-def test_an_error_told_as_a_stream_is_an_error(body: JsonValue) -> None:
-    with (
-        client(200, "application/x-ndjson", CHAT.stream(body, STREAMING)) as sdk,
-        pytest.raises(ollama.ResponseError, match="it broke"),
-    ):
-        list(sdk.chat(model="qwen3", messages=USER, stream=True))

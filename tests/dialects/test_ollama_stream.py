@@ -10,7 +10,10 @@ from tests.dialects.ollama_tools import (
     CHAT,
     END,
     GENERATE,
+    LAST,
     STREAMING,
+    TEXT,
+    TEXT_BODY,
     assemble,
     call,
     head,
@@ -19,22 +22,7 @@ from tests.dialects.ollama_tools import (
     split,
     text_line,
 )
-from tests.dialects.tools import cut
 
-LAST: JsonObject = {**head(9), "message": {"role": "assistant", "content": ""}, **END}
-TEXT = [
-    message_line(1, thinking="Hm"),
-    message_line(2, thinking="."),
-    message_line(3, content="Grü"),
-    message_line(4, content="ße"),
-    message_line(5, content=" 👋"),
-    raw_line(LAST),
-]
-TEXT_BODY: JsonObject = {
-    **head(9),
-    "message": {"role": "assistant", "content": "Grüße 👋", "thinking": "Hm."},
-    **END,
-}
 CALLS = [
     message_line(1, tool_calls=[call("f", {"a": 1}, id="c1")]),
     message_line(2, tool_calls=[call("f", {"a": 2}, id="c2"), call("g", {})]),
@@ -51,17 +39,6 @@ def test_a_stream_becomes_the_plain_body_in_the_order_of_the_api() -> None:
     assembled = assemble(TEXT)
     assert (assembled.complete, assembled.lossless, assembled.failed) == (True, True, False)
     assert write(assembled.body) == write(TEXT_BODY)
-
-
-@pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
-def test_a_cut_at_any_byte_changes_nothing(ends: str) -> None:
-    data = b"".join(TEXT).replace(b"\n", ends.encode())
-    whole, rest = split([data])
-    assert rest == b""
-    assert all(split(cut(data, [place])) == (whole, b"") for place in range(len(data)))
-    assembled = assemble(whole)
-    assert assembled.lossless
-    assert same(assembled.body, TEXT_BODY)
 
 
 def test_a_stream_that_ends_early_is_never_complete() -> None:

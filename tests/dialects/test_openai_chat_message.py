@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flowproof.dialects import attachments
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message, ToolCall
-from tests.dialects.tools import CHAT
+from tests.dialects.openai_chat_tools import CHAT
 
 
 @pytest.mark.parametrize(
@@ -147,27 +145,6 @@ def test_calls_are_added_to_the_names_and_legacy_calls_have_no_id() -> None:
     )
     assert names == {"1": "f", "2": "sh"}
     assert message.tool_calls[2] == ToolCall(None, "g", "[]", [])
-
-
-REQUEST_KEYS = ["messages", "role", "content", "type", "text", "image_url", "url", "file", "audio"]
-CALL_KEYS = ["tools", "tool_calls", "function", "name", "arguments", "id", "custom", "input"]
-ANSWER_KEYS = ["choices", "index", "message", "delta", "refusal", "function_call", "usage", "error"]
-KEYS = [*REQUEST_KEYS, *CALL_KEYS, *ANSWER_KEYS]
-JSON: st.SearchStrategy[JsonValue] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(KEYS),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
-    ),
-    max_leaves=20,
-)
-
-
-@given(JSON)
-def test_nothing_hostile_raises(value: JsonValue) -> None:
-    CHAT.message(value, {})
-    CHAT.answer(value)
-    CHAT.said(value)
-    CHAT.envelope(value)
 
 
 def test_an_answer_has_a_message_per_choice_by_index_and_the_usage() -> None:

@@ -9,7 +9,7 @@ import pytest
 from flowproof.dialects.interface import Substitution, Target
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.turn import Operation
-from tests.dialects.tools import CHAT
+from tests.dialects.openai_chat_tools import CHAT
 
 TOOLS: list[JsonValue] = [
     {"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}},

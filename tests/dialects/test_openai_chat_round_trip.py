@@ -5,22 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowproof.model.jsonvalue import JsonObject, JsonValue, NumberText, same
-from tests.dialects.tools import CHAT, WITH_USAGE, WITHOUT_USAGE, assemble, cut, split
+from flowproof.model.jsonvalue import JsonObject, JsonValue, same
+from tests.dialects.openai_chat_tools import CHAT, assemble
+from tests.dialects.strategies import PLACES, TEXT, UNKNOWN
+from tests.dialects.tools import WITH_USAGE, WITHOUT_USAGE, survives
 
-TEXT = st.text(max_size=12)
-ODD_NUMBERS: list[JsonValue] = [NumberText("1.10"), NumberText("1e5"), 0.5]
-SCALARS: st.SearchStrategy[JsonValue] = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.sampled_from(ODD_NUMBERS), TEXT
-)
 # `index` in a list of objects numbers its entries, so an unknown field must not hold it.
-UNKNOWN_KEYS = st.text("abcxyz_é ", min_size=1, max_size=6).map(lambda key: f"x_{key}")
-VALUES: st.SearchStrategy[JsonValue] = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(UNKNOWN_KEYS, inner, max_size=3),
-    max_leaves=6,
-)
-UNKNOWN: st.SearchStrategy[JsonObject] = st.dictionaries(UNKNOWN_KEYS, VALUES, max_size=3)
 
 
 @st.composite
@@ -68,14 +58,9 @@ def bodies(draw: st.DrawFn) -> JsonObject:
     return body | draw(UNKNOWN)
 
 
-@given(bodies(), st.lists(st.integers(0, 10_000), max_size=8))
+@given(bodies(), PLACES)
 def test_a_body_survives_the_stream_with_usage(body: JsonObject, places: list[int]) -> None:
-    data = b"".join(CHAT.stream(body, WITH_USAGE))
-    frames, rest = split(cut(data, places))
-    assert rest == b""
-    assembled = assemble(frames)
-    assert assembled.complete and assembled.lossless and not assembled.failed
-    assert same(assembled.body, body)
+    survives(CHAT, body, places)
 
 
 @given(bodies())
@@ -92,37 +77,3 @@ def test_replayed_frames_lose_no_more_than_the_usage_nobody_asked_for(body: Json
     assert list(CHAT.replayed(events, WITH_USAGE)) == frames
     kept = frames if body.get("usage") is None else [*frames[:-2], frames[-1]]
     assert list(CHAT.replayed(events, WITHOUT_USAGE)) == kept
-
-
-@given(st.lists(st.binary(max_size=20) | st.sampled_from([b"data: ", b"\n\n", b'{"choices":['])))
-def test_no_bytes_make_the_assembler_raise(chunks: list[bytes]) -> None:
-    frames, _ = split(chunks)
-    assemble(frames)
-
-
-CHUNK_KEYS = [
-    "choices",
-    "index",
-    "delta",
-    "tool_calls",
-    "function",
-    "name",
-    "id",
-    "usage",
-    "object",
-]
-HOSTILE: st.SearchStrategy[JsonValue] = st.recursive(
-    SCALARS,
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(CHUNK_KEYS), inner, max_size=4)
-    ),
-    max_leaves=12,
-)
-
-
-@given(st.lists(HOSTILE, max_size=4))
-def test_no_chunk_makes_the_assembler_raise(values: list[JsonValue]) -> None:
-    frames = [frame for value in values for frame in CHAT.stream(value, WITH_USAGE)][:-1]
-    frames += CHAT.stream({"choices": values}, WITH_USAGE)
-    assemble(frames)

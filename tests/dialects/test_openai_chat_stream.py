@@ -6,21 +6,20 @@ import pytest
 
 from flowproof.dialects import sse
 from flowproof.dialects.interface import Asked
-from flowproof.model.jsonvalue import JsonObject, JsonValue, parse, same, write
-from tests.dialects.tools import (
+from flowproof.model.jsonvalue import JsonObject, JsonValue, same, write
+from tests.dialects.openai_chat_tools import (
     CHAT,
     DONE,
-    WITH_USAGE,
-    WITHOUT_USAGE,
+    TEXT,
+    TEXT_BODY,
+    USAGE,
     assemble,
+    azure,
     chunk,
-    cut,
     piece,
-    split,
+    spoken,
 )
-
-USAGE: JsonObject = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
-TOP: JsonObject = {"service_tier": "default", "system_fingerprint": "fp_1"}
+from tests.dialects.tools import WITH_USAGE, WITHOUT_USAGE, split
 
 
 def call_piece(index: int, arguments: str, call_id: str = "", name: str = "") -> JsonObject:
@@ -29,38 +28,6 @@ def call_piece(index: int, arguments: str, call_id: str = "", name: str = "") ->
     if call_id:
         entry |= {"id": call_id, "type": "function"}
     return piece({"tool_calls": [entry | {"function": function | {"arguments": arguments}}]})
-
-
-def spoken(text: str) -> bytes:
-    said = piece({"content": text}, logprobs=None)
-    return chunk(said, **TOP, usage=None, obfuscation="x" * len(text))
-
-
-OPENING: JsonObject = {"role": "assistant", "content": "", "refusal": None}
-TEXT = [
-    chunk(piece(OPENING, logprobs=None), **TOP, usage=None, obfuscation="abc"),
-    spoken("Grüße"),
-    spoken(" 👋"),
-    chunk(piece({}, "stop", logprobs=None), **TOP, usage=None, obfuscation="d"),
-    chunk(**TOP, usage=USAGE, obfuscation=""),
-    DONE,
-]
-TEXT_BODY: JsonObject = {
-    "id": "chatcmpl-1",
-    "object": "chat.completion",
-    "created": 1764500000,
-    "model": "gpt-4o-2024-08-06",
-    "choices": [
-        {
-            "index": 0,
-            "message": {"role": "assistant", "content": "Grüße 👋", "refusal": None},
-            "logprobs": None,
-            "finish_reason": "stop",
-        }
-    ],
-    "usage": USAGE,
-    **TOP,
-}
 
 
 def message_of(body: JsonValue) -> JsonObject:
@@ -74,17 +41,6 @@ def test_a_text_stream_becomes_the_plain_body_in_the_order_of_the_api() -> None:
     assembled = assemble(TEXT)
     assert (assembled.complete, assembled.lossless, assembled.failed) == (True, True, False)
     assert write(assembled.body) == write(TEXT_BODY)
-
-
-@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
-def test_a_cut_at_any_byte_changes_nothing(ends: str) -> None:
-    data = b"".join(TEXT).replace(b"\n", ends.encode())
-    whole, rest = split([data])
-    assert rest == b""
-    assert all(split(cut(data, [place])) == (whole, b"") for place in range(len(data)))
-    assembled = assemble(whole)
-    assert assembled.lossless
-    assert same(assembled.body, TEXT_BODY)
 
 
 def test_only_the_usage_frame_is_kept_from_an_agent_that_did_not_ask() -> None:
@@ -256,26 +212,6 @@ def test_log_probabilities_extend_and_choices_interleave() -> None:
     ]
 
 
-def azure() -> list[bytes]:
-    filters: JsonObject = {"hate": {"filtered": False, "severity": "safe"}}
-    first: JsonObject = {
-        "id": "",
-        "object": "",
-        "created": 0,
-        "model": "",
-        "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": filters}],
-        "choices": [],
-    }
-    return [
-        sse.frame(write(first)),
-        chunk(piece({"role": "assistant", "content": ""}, content_filter_results={})),
-        chunk(piece({"content": "Hi"}, content_filter_results=filters)),
-        chunk(piece({}, "stop", content_filter_results={})),
-        chunk(usage=USAGE),
-        DONE,
-    ]
-
-
 def test_azure_keeps_its_frames_and_its_filter_results() -> None:
     assembler = CHAT.assembler(WITHOUT_USAGE)
     assert [assembler.feed(f) for f in azure()] == [True, True, True, True, False, True]
@@ -385,70 +321,6 @@ def test_frames_after_the_end_are_ignored_and_kept() -> None:
     assembled = assemble([*TEXT, spoken("more")])
     assert same(assembled.body, TEXT_BODY)
     assert not assembled.lossless
-
-
-def told(body: JsonValue, usage: bool) -> list[JsonValue]:
-    asked = WITH_USAGE if usage else WITHOUT_USAGE
-    frames = list(CHAT.stream(body, asked))
-    assert frames.pop() == DONE
-    return [parse(sse.data_of(frame) or "") for frame in frames]
-
-
-def test_a_body_is_told_as_the_api_streams_it() -> None:
-    top: JsonObject = {
-        "id": "chatcmpl-1",
-        "object": "chat.completion.chunk",
-        "created": 1764500000,
-        "model": "gpt-4o-2024-08-06",
-    }
-    end: JsonObject = {**TOP, "usage": None}
-
-    def expected(delta: JsonObject, finish: str | None = None) -> JsonObject:
-        return {**top, **end, "choices": [piece(delta, finish, logprobs=None)]}
-
-    last: JsonObject = {**top, **TOP, "choices": [], "usage": USAGE}
-    assert told(TEXT_BODY, usage=True) == [
-        expected({"role": "assistant", "content": "", "refusal": None}),
-        expected({"content": "Grüße 👋"}),
-        expected({}, "stop"),
-        last,
-    ]
-    plain = told(TEXT_BODY, usage=False)
-    assert len(plain) == 3
-    assert all(isinstance(value, dict) and "usage" not in value for value in plain)
-
-
-def test_a_tool_call_is_told_before_its_arguments() -> None:
-    function: JsonObject = {"name": "f", "arguments": '{"a":1}'}
-    call: JsonObject = {"id": "call_a", "type": "function", "function": function}
-    message: JsonObject = {"role": "assistant", "content": None, "tool_calls": [call, call]}
-    chunks = told({"choices": [{"index": 0, "message": message}]}, usage=True)
-    deltas = [value["choices"][0]["delta"] for value in chunks]  # type: ignore[index,call-overload]
-    opened = {**call, "function": {"name": "f", "arguments": ""}}
-    assert deltas == [
-        {"role": "assistant", "content": None},
-        {"tool_calls": [{"index": 0, **opened}]},
-        {"tool_calls": [{"index": 0, "function": {"arguments": '{"a":1}'}}]},
-        {"tool_calls": [{"index": 1, **opened}]},
-        {"tool_calls": [{"index": 1, "function": {"arguments": '{"a":1}'}}]},
-        {},
-    ]
-
-
-@pytest.mark.parametrize(
-    "body",
-    [{"error": {"message": "no"}}, {"choices": []}, {"choices": [{"index": 0}]}, [], None],
-    ids=["error", "no choice", "no message", "list", "null"],
-)
-def test_any_other_body_is_one_frame(body: JsonValue) -> None:
-    assert told(body, usage=True) == [body]
-
-
-def test_replayed_frames_are_those_recorded_less_the_usage_nobody_asked_for() -> None:
-    frames = [*azure(), b": note\n\n", b"data: oops \xff\n\n"]
-    events = [frame.decode("utf-8", "surrogateescape") for frame in frames]
-    assert list(CHAT.replayed(events, WITH_USAGE)) == frames
-    assert list(CHAT.replayed(events, WITHOUT_USAGE)) == [*frames[:4], *frames[5:]]
 
 
 def finished(index: int) -> bytes:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flowproof.dialects import registry
 from flowproof.dialects.interface import Target
@@ -207,25 +205,3 @@ def test_what_cannot_be_read_is_no_answer(body: JsonValue) -> None:
 )
 def test_usage(usage: JsonValue, tokens: tuple[int, int] | None) -> None:
     assert COMPLETIONS.answer({"usage": usage}).tokens == tokens
-
-
-KEYS = ["prompt", "model", "choices", "text", "index", "usage"]
-HOSTILE: st.SearchStrategy[JsonValue] = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=3)),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
-    ),
-    max_leaves=12,
-)
-
-
-@given(HOSTILE)
-def test_no_value_makes_a_reader_raise(value: JsonValue) -> None:
-    bodies: list[JsonValue] = [value, {"prompt": value}, {"prompt": [value]}, {"choices": [value]}]
-    for body in bodies:
-        listed = COMPLETIONS.message_list(body)
-        assert all(isinstance(COMPLETIONS.message(raw, {}), Message) for raw in listed)
-        COMPLETIONS.said(body)
-        COMPLETIONS.envelope(body)
-        COMPLETIONS.answer(body)
-        COMPLETIONS.message_kind(body, "$.prompt[0]")

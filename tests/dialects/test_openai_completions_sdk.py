@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-import httpx2
 import openai
 import pytest
 from openai import OpenAI
 
 from flowproof.flow.trajectory import trajectory_of
-from flowproof.model.jsonvalue import JsonObject, JsonValue, write
+from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.turn import Turn
 from tests.boundary.tools import recording, replaying, send
-from tests.dialects.completions_tools import COMPLETIONS, assemble
+from tests.dialects.openai_completions_tools import COMPLETIONS, assemble
+from tests.dialects.sdk import openai_client, served, served_stream
 from tests.dialects.tools import WITH_USAGE, WITHOUT_USAGE
 from tests.support import upstream as up
 from tests.support.upstream import FakeUpstream, Received, Responder, Script
@@ -54,30 +54,14 @@ BODIES = [
 ]
 
 
-def client(status: int, content_type: str, chunks: Iterable[bytes]) -> OpenAI:
-    data = b"".join(chunks)
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        assert COMPLETIONS.operation(request.method, request.url.path) is not None
-        return httpx2.Response(status, headers={"content-type": content_type}, content=data)
-
-    transport = httpx2.MockTransport(answer)
-    return OpenAI(
-        api_key="none",
-        base_url="http://127.0.0.1:1/v1",
-        http_client=httpx2.Client(transport=transport),
-        max_retries=0,
-    )
-
-
 @pytest.mark.parametrize("usage", [True, False], ids=["usage", "no usage"])
 @pytest.mark.parametrize("answer", BODIES)
 def test_the_chunks_amount_to_the_plain_answer(answer: JsonObject, usage: bool) -> None:
-    with client(200, "application/json", [write(answer).encode()]) as sdk:
+    with openai_client(served(COMPLETIONS, answer)) as sdk:
         plain = sdk.completions.create(model="instruct", prompt="Hi")
     assert plain.to_dict() == answer
     frames = COMPLETIONS.stream(answer, WITH_USAGE if usage else WITHOUT_USAGE)
-    with client(200, "text/event-stream", frames) as sdk:
+    with openai_client(served_stream(COMPLETIONS, frames)) as sdk:
         chunks = list(sdk.completions.create(model="instruct", prompt="Hi", stream=True))
     for choice in plain.choices:
         pieces = [c for chunk in chunks for c in chunk.choices if c.index == choice.index]
@@ -88,26 +72,6 @@ def test_the_chunks_amount_to_the_plain_answer(answer: JsonObject, usage: bool) 
     again = [f"data: {chunk.to_json(indent=None)}\n\n".encode() for chunk in chunks]
     expected = answer if usage else {k: v for k, v in answer.items() if k != "usage"}
     assert assemble([*again, b"data: [DONE]\n\n"]).body == expected
-
-
-def test_a_refusal_is_an_error_with_our_message() -> None:
-    message = "flowproof: the model differs, at $.model"
-    error = COMPLETIONS.error(400, message, "flowproof_divergence")
-    with (
-        client(400, "application/json", [write(error).encode()]) as sdk,
-        pytest.raises(openai.BadRequestError, match=r"the model differs, at \$\.model") as raised,
-    ):
-        sdk.completions.create(model="instruct", prompt="Hi")
-    assert raised.value.code == "flowproof_divergence"
-
-
-def test_an_error_body_told_as_a_stream_is_an_error() -> None:
-    frames = COMPLETIONS.stream(COMPLETIONS.error(500, "it broke", "code"), WITH_USAGE)
-    with (
-        client(200, "text/event-stream", frames) as sdk,
-        pytest.raises(openai.APIError, match="it broke"),
-    ):
-        list(sdk.completions.create(model="instruct", prompt="Hi", stream=True))
 
 
 def serves(answer: Any) -> Responder:

@@ -7,26 +7,17 @@ import pytest
 from flowproof.dialects import sse
 from flowproof.dialects.interface import Asked
 from flowproof.model.jsonvalue import JsonObject, JsonValue, parse, same, write
-from tests.dialects.completions_tools import COMPLETIONS, assemble, chunk, piece
-from tests.dialects.tools import DONE, WITH_USAGE, WITHOUT_USAGE, cut, split
-
-USAGE: JsonObject = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
-TEXT = [
-    chunk(piece("Grü"), usage=None),
-    chunk(piece("ße"), usage=None),
-    chunk(piece(" 👋"), usage=None),
-    chunk(piece("", "stop"), usage=None),
-    chunk(usage=USAGE),
+from tests.dialects.openai_completions_tools import (
+    COMPLETIONS,
     DONE,
-]
-TEXT_BODY: JsonObject = {
-    "id": "cmpl-1",
-    "object": "text_completion",
-    "created": 1764500000,
-    "model": "gpt-3.5-turbo-instruct:20230824-v2",
-    "choices": [{"text": "Grüße 👋", "index": 0, "logprobs": None, "finish_reason": "stop"}],
-    "usage": USAGE,
-}
+    TEXT,
+    TEXT_BODY,
+    USAGE,
+    assemble,
+    chunk,
+    piece,
+)
+from tests.dialects.tools import WITH_USAGE, WITHOUT_USAGE
 
 
 def choices_of(body: JsonValue) -> list[JsonValue]:
@@ -38,17 +29,6 @@ def test_a_stream_becomes_the_plain_body_in_the_order_of_the_api() -> None:
     assembled = assemble(TEXT)
     assert (assembled.complete, assembled.lossless, assembled.failed) == (True, True, False)
     assert write(assembled.body) == write(TEXT_BODY)
-
-
-@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
-def test_a_cut_at_any_byte_changes_nothing(ends: str) -> None:
-    data = b"".join(TEXT).replace(b"\n", ends.encode())
-    whole, rest = split([data])
-    assert rest == b""
-    assert all(split(cut(data, [place])) == (whole, b"") for place in range(len(data)))
-    assembled = assemble(whole)
-    assert assembled.lossless
-    assert same(assembled.body, TEXT_BODY)
 
 
 def test_only_the_usage_frame_is_kept_from_an_agent_that_did_not_ask() -> None:

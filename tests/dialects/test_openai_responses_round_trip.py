@@ -5,30 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowproof.dialects import sse
-from flowproof.dialects.interface import Asked, Target
-from flowproof.model.jsonvalue import JsonObject, JsonValue, NumberText, same, write
-from tests.dialects.openai_responses_tools import (
-    RESPONSES,
-    STREAMING,
-    assemble,
-    response,
-)
-from tests.dialects.tools import cut, split
+from flowproof.model.jsonvalue import JsonObject, JsonValue
+from tests.dialects.openai_responses_tools import RESPONSES, STREAMING, assemble, response
+from tests.dialects.samples import SAMPLES
+from tests.dialects.strategies import PLACES, TEXT, UNKNOWN, VALUES
+from tests.dialects.tools import split, survives
 
-TEXT = st.text(max_size=12)
 NAMES = st.sampled_from(["f", "get_x"])
-ODD_NUMBERS: list[JsonValue] = [NumberText("1.10"), NumberText("1e5"), 0.5]
-SCALARS: st.SearchStrategy[JsonValue] = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.sampled_from(ODD_NUMBERS), TEXT
-)
-UNKNOWN_KEYS = st.text("abcxyz_é ", min_size=1, max_size=6).map(lambda key: f"x_{key}")
-VALUES: st.SearchStrategy[JsonValue] = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(UNKNOWN_KEYS, inner, max_size=3),
-    max_leaves=6,
-)
-UNKNOWN: st.SearchStrategy[JsonObject] = st.dictionaries(UNKNOWN_KEYS, VALUES, max_size=2)
 
 
 @st.composite
@@ -79,14 +62,14 @@ def bodies(draw: st.DrawFn) -> JsonObject:
     return body | draw(UNKNOWN)
 
 
-@given(bodies(), st.lists(st.integers(0, 10_000), max_size=8))
+@given(bodies(), PLACES)
 def test_a_body_survives_the_stream(body: JsonObject, places: list[int]) -> None:
-    data = b"".join(RESPONSES.stream(body, STREAMING))
-    frames, rest = split(cut(data, places))
-    assert rest == b""
-    assembled = assemble(frames)
-    assert assembled.complete and assembled.lossless and not assembled.failed
-    assert same(assembled.body, body)
+    survives(RESPONSES, body, places)
+
+
+@given(st.lists(SAMPLES[RESPONSES.name].odd(), max_size=3), PLACES)
+def test_any_output_survives_the_stream(output: list[JsonValue], places: list[int]) -> None:
+    survives(RESPONSES, response(*output), places)
 
 
 @given(bodies(), st.integers(0, 10_000))
@@ -108,94 +91,3 @@ def test_a_lost_frame_is_noticed(body: JsonObject, place: int) -> None:
 def test_replayed_frames_are_the_recorded_ones(body: JsonObject) -> None:
     frames = list(RESPONSES.stream(body, STREAMING))
     assert list(RESPONSES.replayed([frame.decode() for frame in frames], STREAMING)) == frames
-
-
-@given(st.lists(st.binary(max_size=20) | st.sampled_from([b"data: ", b"\n\n", b'{"type":"'])))
-def test_no_bytes_make_the_assembler_raise(chunks: list[bytes]) -> None:
-    frames, _ = split(chunks)
-    assemble(frames)
-
-
-KINDS: list[JsonValue] = [
-    "message",
-    "function_call",
-    "reasoning",
-    "mcp_call",
-    "shell_call",
-    "output_text",
-    "tool_search_call",
-    "computer_call_output",
-    "in_progress",
-]
-KEYS = [
-    "type",
-    "id",
-    "status",
-    "role",
-    "content",
-    "summary",
-    "output",
-    "text",
-    "logprobs",
-    "annotations",
-    "call_id",
-    "arguments",
-    "name",
-    "action",
-    "image_url",
-    "tools",
-    "",
-]
-HOSTILE: st.SearchStrategy[JsonValue] = st.recursive(
-    SCALARS | st.sampled_from(KINDS),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5)
-    ),
-    max_leaves=14,
-)
-EVENTS = st.sampled_from(
-    [
-        "response.created",
-        "response.completed",
-        "response.failed",
-        "response.output_item.added",
-        "response.output_item.done",
-        "response.output_text.delta",
-        "error",
-    ]
-)
-
-
-@given(st.lists(HOSTILE, max_size=3))
-def test_no_body_makes_anything_raise(output: list[JsonValue]) -> None:
-    body = response(*output)
-    assembled = assemble(RESPONSES.stream(body, STREAMING))
-    assert assembled.lossless
-    assert same(assembled.body, body)
-    for value in (*output, body, output):
-        list(RESPONSES.stream(value, STREAMING))
-        RESPONSES.answer(value)
-
-
-@given(st.lists(st.tuples(EVENTS, HOSTILE, HOSTILE, HOSTILE), max_size=6))
-def test_no_event_makes_the_assembler_raise(
-    events: list[tuple[str, JsonValue, JsonValue, JsonValue]],
-) -> None:
-    frames: list[bytes] = []
-    for kind, one, two, index in events:
-        event: JsonObject = {"type": kind, "response": one, "item": two, "delta": two}
-        frames.append(sse.frame(write(event | {"output_index": index, "logprobs": one})))
-    assemble(frames, Asked({"service_tier": 7}, stream=True, stream_usage=True))
-
-
-@given(st.dictionaries(st.sampled_from(["input", "instructions", "tools", "model"]), HOSTILE))
-def test_no_request_makes_anything_raise(body: JsonObject) -> None:
-    asked = RESPONSES.asked(body, Target("/v1/responses"))
-    RESPONSES.envelope(asked.pinned)
-    RESPONSES.said(asked.pinned)
-    RESPONSES.substitute(asked.pinned, lambda *_call: "mock", {})
-    names: dict[str, str] = {}
-    for index, raw in enumerate(RESPONSES.message_list(asked.pinned)):
-        RESPONSES.message(raw, names)
-        for member in ("content[0].text", "output[0]", "arguments", "action"):
-            assert RESPONSES.message_kind(asked.pinned, f"$.input[{index}].{member}")

@@ -10,52 +10,23 @@ from flowproof.dialects import sse
 from flowproof.dialects.interface import Asked
 from flowproof.model.jsonvalue import JsonObject, JsonValue, parse, same, write
 from tests.dialects.openai_responses_tools import (
+    BEGUN,
+    BODY,
+    CLOSING,
+    END,
+    OPENING,
     RESPONSES,
     STREAMING,
+    TEXT,
     assemble,
     call,
     event,
+    piece,
     response,
     said,
     text_part,
     values,
 )
-from tests.dialects.tools import cut, split
-
-AT: JsonObject = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
-BODY = response(said(text_part("Grüße 👋")))
-BEGUN = BODY | {
-    "status": "in_progress",
-    "completed_at": None,
-    "output": [],
-    "service_tier": "auto",
-    "usage": None,
-}
-
-
-def piece(text: str, **members: JsonValue) -> bytes:
-    told: JsonObject = {**AT, "delta": text, "logprobs": [], "obfuscation": "x" * len(text)}
-    return event("response.output_text.delta", **told | members)
-
-
-OPENING = [
-    event("response.created", sequence_number=0, response=BEGUN),
-    event("response.in_progress", sequence_number=1, response=BEGUN),
-    event(
-        "response.output_item.added",
-        sequence_number=2,
-        output_index=0,
-        item=said(status="in_progress"),
-    ),
-    event("response.content_part.added", sequence_number=3, **AT, part=text_part("")),
-]
-CLOSING = [
-    event("response.output_text.done", **AT, text="Grüße 👋", logprobs=[]),
-    event("response.content_part.done", **AT, part=text_part("Grüße 👋")),
-    event("response.output_item.done", output_index=0, item=said(text_part("Grüße 👋"))),
-]
-END = event("response.completed", sequence_number=9, response=BODY)
-TEXT = [*OPENING, piece("Grüße"), piece(" 👋", sequence_number=5), *CLOSING, END]
 
 
 def test_the_last_event_is_the_plain_body() -> None:
@@ -88,17 +59,6 @@ def test_the_tier_that_was_asked_for_is_told_first() -> None:
     begun = values(RESPONSES.stream(BODY, asked))[0]["response"]
     assert isinstance(begun, dict)
     assert begun["service_tier"] == "flex"
-
-
-@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
-def test_a_cut_at_any_byte_changes_nothing(ends: str) -> None:
-    data = b"".join(TEXT).replace(b"\n", ends.encode())
-    whole, rest = split([data])
-    assert rest == b""
-    assert all(split(cut(data, [place])) == (whole, b"") for place in range(len(data)))
-    assembled = assemble(whole)
-    assert assembled.lossless
-    assert same(assembled.body, BODY)
 
 
 @pytest.mark.parametrize("end", range(len(TEXT)))

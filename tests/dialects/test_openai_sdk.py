@@ -1,16 +1,14 @@
-"""The official SDK reads what the dialect writes: streams, plain bodies and errors."""
+"""The official SDK reads what the dialect writes: streams and plain bodies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import httpx2
 import openai
 import pytest
-from openai import OpenAI
 
-from flowproof.model.jsonvalue import JsonObject, JsonValue, parse, write
-from tests.dialects.tools import CHAT, WITH_USAGE, WITHOUT_USAGE, assemble
+from flowproof.model.jsonvalue import JsonObject, JsonValue, parse
+from tests.dialects.openai_chat_tools import CHAT, assemble
+from tests.dialects.sdk import openai_client, served, served_stream
+from tests.dialects.tools import WITH_USAGE, WITHOUT_USAGE
 
 USAGE: JsonObject = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
 TEXT: JsonObject = {"role": "assistant", "content": "Grüße 👋", "refusal": None}
@@ -58,30 +56,14 @@ BODIES = [
 ]
 
 
-def client(status: int, content_type: str, chunks: Iterable[bytes]) -> OpenAI:
-    data = b"".join(chunks)
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        assert CHAT.operation(request.method, request.url.path) is not None
-        return httpx2.Response(status, headers={"content-type": content_type}, content=data)
-
-    transport = httpx2.MockTransport(answer)
-    return OpenAI(
-        api_key="none",
-        base_url="http://127.0.0.1:1/v1",
-        http_client=httpx2.Client(transport=transport),
-        max_retries=0,
-    )
-
-
-def streaming(answer: JsonValue, usage: bool = True) -> OpenAI:
+def streaming(answer: JsonValue, usage: bool = True) -> openai.OpenAI:
     frames = CHAT.stream(answer, WITH_USAGE if usage else WITHOUT_USAGE)
-    return client(200, "text/event-stream", frames)
+    return openai_client(served_stream(CHAT, frames))
 
 
 @pytest.mark.parametrize("answer", BODIES)
 def test_the_stream_helper_accumulates_the_plain_answer(answer: JsonObject) -> None:
-    with client(200, "application/json", [write(answer).encode()]) as sdk:
+    with openai_client(served(CHAT, answer)) as sdk:
         plain = sdk.chat.completions.create(model="gpt-4o", messages=[])
     with (
         streaming(answer) as sdk,
@@ -111,21 +93,3 @@ def test_raw_iteration_gives_every_chunk(answer: JsonObject, usage: bool) -> Non
     again = assemble([*frames, b"data: [DONE]\n\n"]).body
     expected = answer if usage else {k: v for k, v in answer.items() if k != "usage"}
     assert again == expected
-
-
-def test_a_refusal_is_an_error_with_our_message() -> None:
-    error = CHAT.error(400, "flowproof: the model differs, at $.model", "flowproof_divergence")
-    with (
-        client(400, "application/json", [write(error).encode()]) as sdk,
-        pytest.raises(openai.BadRequestError, match=r"the model differs, at \$\.model") as raised,
-    ):
-        sdk.chat.completions.create(model="gpt-4o", messages=[])
-    assert raised.value.code == "flowproof_divergence"
-
-
-def test_an_error_body_told_as_a_stream_is_an_error() -> None:
-    with (
-        streaming(CHAT.error(500, "it broke", "code")) as sdk,
-        pytest.raises(openai.APIError, match="it broke"),
-    ):
-        list(sdk.chat.completions.create(model="gpt-4o", messages=[], stream=True))

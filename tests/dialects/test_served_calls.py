@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from flowproof.dialects.interface import Dialect
 from flowproof.dialects.openai_chat import OpenAIChat
@@ -16,16 +14,9 @@ from tests.dialects import openai_responses_tools as responses
 from tests.dialects.anthropic_messages_tools import MESSAGES
 from tests.dialects.google_generate_tools import GEMINI
 from tests.dialects.openai_responses_tools import RESPONSES
+from tests.dialects.tools import served, untold
 
 CHAT = OpenAIChat()
-
-
-def served(name: str, arguments: JsonValue, id: str | None = None) -> ToolCall:
-    return ToolCall(id, name, write(arguments), arguments, served=True)
-
-
-def untold(name: str, id: str | None = None) -> ToolCall:
-    return ToolCall(id, name, "", None, malformed=True, served=True)
 
 
 def item(kind: str, **members: JsonValue) -> JsonObject:
@@ -250,119 +241,6 @@ def test_messages_offers(body: JsonObject, tools: tuple[str, ...]) -> None:
     assert said.tools == said.served == tools
 
 
-@pytest.mark.parametrize(
-    ("candidate", "calls"),
-    [
-        pytest.param(
-            google.candidate({"executableCode": {"language": "PYTHON", "code": "1", "id": "e"}}),
-            (served("code_execution", {"language": "PYTHON", "code": "1"}, "e"),),
-            id="code",
-        ),
-        pytest.param(
-            google.candidate({"executable_code": {}}), (untold("code_execution"),), id="empty code"
-        ),
-        pytest.param(
-            google.candidate(
-                {"toolCall": {"toolType": "GOOGLE_MAPS", "args": {"a": 1}, "id": "t"}}
-            ),
-            (served("google_maps", {"a": 1}, "t"),),
-            id="a call that is shown",
-        ),
-        pytest.param(
-            google.candidate(
-                {"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "args": {"queries": ["q"]}}},
-                groundingMetadata={"webSearchQueries": ["q"]},
-            ),
-            (served("google_search", {"queries": ["q"]}),),
-            id="a search that is told twice",
-        ),
-        pytest.param(
-            google.candidate(
-                google.call("f"),
-                groundingMetadata={"webSearchQueries": ["q", 1], "imageSearchQueries": ["r"]},
-                urlContextMetadata={"urlMetadata": [{"retrievedUrl": "u"}, 3]},
-            ),
-            (
-                served("google_search", {"queries": ["q", "r"]}),
-                served("url_context", {"urls": ["u"]}),
-                ToolCall(None, "f", "{}", {}),
-            ),
-            id="metadata, and a call that is left to the agent",
-        ),
-        pytest.param(
-            google.candidate(groundingMetadata={"retrievalQueries": ["q"]}),
-            (served("retrieval", {"queries": ["q"]}),),
-            id="retrieval",
-        ),
-        pytest.param(
-            google.candidate(
-                groundingMetadata={
-                    "groundingChunks": [
-                        {"web": {"uri": "u"}},
-                        {"maps": {}},
-                        {"retrievedContext": {"fileSearchStore": "s"}},
-                        {"retrievedContext": {"documentName": "d"}},
-                        7,
-                    ]
-                },
-                urlContextMetadata={"urlMetadata": [{}]},
-            ),
-            tuple(
-                map(
-                    untold,
-                    ("google_search", "file_search", "retrieval", "google_maps", "url_context"),
-                )
-            ),
-            id="what answers rest on",
-        ),
-        pytest.param(
-            google.candidate(
-                groundingMetadata={"groundingChunks": [{"retrievedContext": {"title": "t"}}]}
-            ),
-            (untold("file_search"),),
-            id="a file that does not say where it is stored",
-        ),
-        pytest.param(
-            google.candidate(
-                groundingMetadata={"webSearchQueries": [], "groundingChunks": 3},
-                urlContextMetadata={"urlMetadata": []},
-            ),
-            (),
-            id="nothing ran",
-        ),
-        pytest.param(
-            google.candidate(groundingMetadata="x", urlContextMetadata=[1]), (), id="odd metadata"
-        ),
-    ],
-)
-def test_gemini(candidate: JsonObject, calls: tuple[ToolCall, ...]) -> None:
-    (answer,) = GEMINI.answer(google.body(candidate)).messages
-    assert answer.tool_calls == calls
-
-
-def test_a_served_call_does_not_explain_one_that_gemini_does_not_tell() -> None:
-    code: JsonObject = {"executableCode": {"code": "1"}}
-    untold = google.candidate(code, finish="UNEXPECTED_TOOL_CALL")
-    assert GEMINI.answer(google.body(untold)).messages == ()
-
-
-@pytest.mark.parametrize(
-    ("tool", "tools"),
-    [
-        ({"googleSearch": {}}, ("google_search",)),
-        ({"google_search_retrieval": {}}, ("google_search",)),
-        ({"enterpriseWebSearch": {}}, ("google_search",)),
-        ({"codeExecution": {}, "urlContext": {}}, ("code_execution", "url_context")),
-        ({"computerUse": {}}, ()),
-        ({"mcpServers": [{"name": "x"}]}, ()),
-    ],
-    ids=write,
-)
-def test_gemini_offers(tool: JsonObject, tools: tuple[str, ...]) -> None:
-    said = GEMINI.said({"tools": [tool]})
-    assert said.tools == said.served == tools
-
-
 CITED: JsonObject = {"type": "url_citation", "url_citation": {"url": "u", "title": "t"}}
 
 
@@ -450,43 +328,3 @@ def test_chat_offers(body: JsonObject, tools: tuple[str, ...], ran: bool) -> Non
 )
 def test_no_result_is_put_in_for_a_served_call(dialect: Dialect, pinned: JsonObject) -> None:
     assert dialect.substitute(pinned, lambda *_call: "mocked", {}) == (pinned, ())
-
-
-WORDS = (
-    "web_search_call",
-    "mcp_call",
-    "mcp",
-    "program",
-    "server_tool_use",
-    "url_citation",
-    "x_call",
-)
-KEYS = (
-    *("type", "id", "name", "action", "arguments", "output", "results", "environment", "status"),
-    *("executableCode", "toolCall", "toolType", "groundingMetadata", "webSearchQueries"),
-    *("groundingChunks", "retrievedContext", "urlContextMetadata", "urlMetadata", "tools"),
-    *("allowed_tools", "configs", "mcp_servers", "annotations", "web_search_options"),
-)
-ODD: st.SearchStrategy[JsonValue] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.sampled_from(WORDS),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
-    ),
-    max_leaves=12,
-)
-
-
-@given(ODD, st.sampled_from([RESPONSES, MESSAGES, GEMINI, CHAT]))
-def test_no_shape_raises(odd: JsonValue, dialect: Dialect) -> None:
-    said: JsonObject = {"content": {"parts": [odd]}, "groundingMetadata": odd, "message": odd}
-    beside = odd if isinstance(odd, dict) else {}
-    body: JsonObject = {"output": [odd], "content": [odd], "choices": [said]}
-    dialect.answer(body | {"candidates": [said | beside]})
-    dialect.answer(odd)
-    members: JsonObject = {"tools": [odd], "mcp_servers": [odd], "input": [odd], "contents": [odd]}
-    pinned = members | {"messages": [odd]} | beside
-    dialect.said(pinned)
-    for raw in dialect.message_list(pinned):
-        dialect.message(raw, {})
-    dialect.substitute(pinned, lambda *_call: "x", {})
-    dialect.message_kind(pinned, "$.input[0].action.query")

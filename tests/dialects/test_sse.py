@@ -104,6 +104,13 @@ def test_reading_a_frame(frame: bytes, data: str | None, event: str | None) -> N
     assert sse.event_of(frame) == event
 
 
+def test_a_frame_tells_its_other_lines_and_bytes_that_are_no_text() -> None:
+    event = sse.read(b": ping\nid: 7\nevent: a\nevent: b\n:\ndata: \xff\n\n")
+    assert tuple(event) == ("\ufffd", ["a", "b"], [("", "ping"), ("id", "7"), ("", "")], False)
+    assert event.name == "b"
+    assert sse.read("data: \u00e9\n\n".encode()).is_utf8
+
+
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\r")))
 def test_a_written_frame_is_one_frame_and_reads_back(text: str) -> None:
     written = sse.frame(text)

@@ -1,20 +1,17 @@
-"""What the tests of dialects share: cutting bytes, assembling streams, writing chunks."""
+"""What the tests of all dialects share: streams cut anywhere and put together, and served calls."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
 
-from flowproof.dialects import sse
-from flowproof.dialects.interface import Asked, Assembled
-from flowproof.dialects.openai_chat import OpenAIChat
-from flowproof.dialects.sse import FrameSplitter
-from flowproof.model.jsonvalue import JsonObject, JsonValue, write
+from flowproof.dialects.interface import Asked, Assembled, Dialect, Framing
+from flowproof.dialects.sse import EVENT_STREAM
+from flowproof.model.jsonvalue import JsonValue, same, write
+from flowproof.model.trajectory import ToolCall
 
-CHAT = OpenAIChat()
 WITH_USAGE = Asked({}, stream=True, stream_usage=True)
 WITHOUT_USAGE = Asked({}, stream=True, stream_usage=False)
-DONE = b"data: [DONE]\n\n"
 
 
 def cut(data: bytes, places: Iterable[int]) -> list[bytes]:
@@ -22,34 +19,40 @@ def cut(data: bytes, places: Iterable[int]) -> list[bytes]:
     return [data[start:end] for start, end in pairwise(edges)]
 
 
-def split(chunks: Iterable[bytes]) -> tuple[list[bytes], bytes]:
-    splitter = FrameSplitter()
+def split(chunks: Iterable[bytes], framing: Framing = EVENT_STREAM) -> tuple[list[bytes], bytes]:
+    splitter = framing.splitter()
     frames = [frame for chunk in chunks for frame in splitter.feed(chunk)]
     return frames, splitter.rest()
 
 
-def assemble(frames: Iterable[bytes], asked: Asked = WITH_USAGE) -> Assembled:
-    assembler = CHAT.assembler(asked)
-    for frame in frames:
-        assembler.feed(frame)
+def assembled(
+    dialect: Dialect, frames: Iterable[bytes], asked: Asked = WITH_USAGE, *, all_passed: bool = True
+) -> Assembled:
+    """What frames amount to; the agent gets all of them, unless that is not asked."""
+    assembler = dialect.assembler(asked)
+    passed = [assembler.feed(frame) for frame in frames]
+    assert all(passed) or not all_passed
     return assembler.result()
 
 
-def chunk(*choices: JsonObject, **top: JsonValue) -> bytes:
-    """One chunk as the API sends them, its choices and other top-level fields given."""
-    value: JsonObject = {
-        "id": "chatcmpl-1",
-        "object": "chat.completion.chunk",
-        "created": 1764500000,
-        "model": "gpt-4o-2024-08-06",
-        "choices": [*choices],
-    }
-    return sse.frame(write(value | top))
+def survives(
+    dialect: Dialect, body: JsonValue, places: Iterable[int], asked: Asked = WITH_USAGE
+) -> JsonValue:
+    """The body after a way through its stream, cut at those places: it must be the same."""
+    data = b"".join(dialect.stream(body, asked))
+    frames, rest = split(cut(data, places), dialect.framing(asked))
+    assert rest == b""
+    told = assembled(dialect, frames, asked)
+    assert told.complete and told.lossless and not told.failed
+    assert same(told.body, body)
+    return told.body
 
 
-def piece(
-    delta: JsonObject, finish: str | None = None, index: int = 0, **other: JsonValue
-) -> JsonObject:
-    """One choice of a chunk."""
-    value: JsonObject = {"index": index, "delta": delta}
-    return value | other | {"finish_reason": finish}
+def served(name: str, arguments: JsonValue, id: str | None = None) -> ToolCall:
+    """A call that the provider ran itself."""
+    return ToolCall(id, name, write(arguments), arguments, served=True)
+
+
+def untold(name: str, id: str | None = None) -> ToolCall:
+    """One of which the provider does not tell the arguments."""
+    return ToolCall(id, name, "", None, malformed=True, served=True)

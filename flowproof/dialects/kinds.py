@@ -1,4 +1,7 @@
-"""The steps of a JSON path, for the words in which a dialect names a difference."""
+"""Words for the place where two requests differ, and the steps of its JSON path.
+
+The files `*_kinds` have those of one API each.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,12 @@ from itertools import islice
 
 _STEP = re.compile(r"\.(\w+)|\[(\d{1,9})\]")
 _MOST = 8
+_PARTS = {"tool names": "tool names or their order", "roles": "message roles"}
+
+
+def part_kind(name: str) -> str:
+    """What a reader calls a difference in a part of an envelope, where its name says all."""
+    return _PARTS.get(name, name)
 
 
 def steps_of(path: str) -> list[str | int]:
