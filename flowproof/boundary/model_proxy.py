@@ -17,6 +17,7 @@ from flowproof.model.jsonvalue import MAX_DEPTH, JsonError, JsonObject, deeper_t
 from flowproof.model.outcome import NOT_SERVED
 from flowproof.model.rawtext import to_bytes
 from flowproof.model.served import ADVICE
+from flowproof.model.traffic import Unserved as Arrived
 from flowproof.model.trajectory import ToolCall
 from flowproof.model.turn import Operation, Response
 
@@ -80,6 +81,7 @@ class Unserved:
     """A request that no dialect serves, refused in the shape of the one that it looks like."""
 
     dialect: Dialect
+    arrived: Arrived
     message: str
     status: int = 404
 
@@ -114,16 +116,16 @@ class Intake:
 
     def _unserved(self, request: Request) -> Unserved:
         kind = arrival(request)
-        self.unserved.note(request.method, request.path, kind)
+        arrived = self.unserved.note(request.method, request.path, kind)
         if kind == "upgrade" and (served := find("POST", request.path)) is not None:
             # Clients that would rather use a WebSocket fall back to a request of their own.
             message = f"flowproof serves {request.path} over HTTP/1.1, not over a WebSocket"
-            return Unserved(served[0], message, 426)
+            return Unserved(served[0], arrived, message, 426)
         at = "a WebSocket at" if kind == "websocket" else request.method
         message = f"{NOT_SERVED} {at} {request.path}"
         if known := ADVICE.get(kind):
             message += f" ({known})"
-        return Unserved(resembling(request.path, request.headers), message)
+        return Unserved(resembling(request.path, request.headers), arrived, message)
 
     def learn(self, dialect: Dialect, response: Response) -> None:
         """Remember the calls of an answer, to which a later request may bring only results."""

@@ -19,10 +19,11 @@ in one run."""
 @dataclass(slots=True, eq=False)
 class Exchange:
     """One request on its way. It ends with a `response`, or with a `failure`: a reason why no
-    complete answer exists. With neither it is still in flight. `broken` marks a response that is
-    a stream in which the upstream reported an error, `left` that its client had gone before it
-    was told. `unread` says what of it flowproof does not understand, though a client may.
-    `upstream` is the URL that it went to, without its query, `provider` whose it is."""
+    complete answer exists. With neither it is still in flight. `broken` marks a response in
+    which the upstream reported an error though its status is one of success, `left` that its
+    client had gone before it was told. `unread` says what of it flowproof does not understand,
+    though a client may. `upstream` is the URL that it went to, without its query, `provider`
+    whose it is."""
 
     number: int
     operation: Operation

@@ -152,6 +152,7 @@ class RecordingProxy:
             ) as answer:
                 if answer.status >= 300 or answer.media_type not in framing.media_types:
                     await self._relay_body(exchange, answer, reply)
+                    _refuse_plain(exchange, answer)
                 elif call.asked.stream:
                     await self._relay_stream(call, exchange, answer, reply)
                 else:
@@ -160,6 +161,7 @@ class RecordingProxy:
                     )
                     await self._relay_body(exchange, answer, reply)
             if exchange.response is not None:
+                exchange.broken |= _tells_failure(call.dialect, exchange.response)
                 self._intake.learn(call.dialect, exchange.response)
 
     def _note_place(
@@ -227,8 +229,7 @@ class RecordingProxy:
         await reply.start(answer.status, answer.headers)
         try:
             async for chunk in answer.chunks():
-                for frame in splitter.feed(chunk):
-                    await relay.take(answer.clean(frame))
+                await relay.take(answer.clean_frames(splitter.feed(chunk)))
         except (NoAnswer, FrameError) as error:
             exchange.unread = relay.unread
             exchange.failure = f"the stream broke off: {error}"
@@ -238,7 +239,7 @@ class RecordingProxy:
         exchange.unread = relay.unread
         if rest := splitter.rest():
             # Some servers leave out the blank line after the last frame.
-            await relay.take(answer.clean(rest))
+            await relay.take([answer.clean(rest)])
         await reply.end()
         assembled = relay.assembler.result()
         if not (assembled.complete or assembled.failed):
@@ -270,13 +271,14 @@ class _Relay:
         self.frames: list[bytes] = []
         self.left = False
 
-    async def take(self, frame: bytes) -> None:
-        """The next frame."""
-        if not self.frames:
+    async def take(self, frames: list[bytes]) -> None:
+        """The next frames. The agent gets them in one piece, as they came: a write for each would
+        cost more than all else."""
+        if frames and not self.frames:
             self.left = self._reply.left()
-        self.frames.append(frame)
-        if self.assembler.feed(frame):
-            await self._reply.chunk(frame)
+        self.frames += frames
+        if passed := b"".join([frame for frame in frames if self.assembler.feed(frame)]):
+            await self._reply.chunk(passed)
 
     @property
     def unread(self) -> str | None:
@@ -299,6 +301,21 @@ def _fault(data: str) -> str:
 def _sent(request: Request) -> Target:
     """Where a request arrived."""
     return Target(request.path, request.query)
+
+
+def _tells_failure(dialect: Dialect, response: Response) -> bool:
+    """Whether an answer that looks like a success says that the API failed."""
+    return response.status < 300 and dialect.answer(response.body).failed
+
+
+def _refuse_plain(exchange: Exchange, answer: UpstreamReply) -> None:
+    """Make no turn of a whole answer in place of a stream: a replay would make a stream of it."""
+    response = exchange.response
+    if response is None or response.status >= 300 or response.text is not None:
+        return
+    if exchange.streamed:
+        said = visible(answer.content_type) or "no content type"
+        exchange.unread = f"the upstream answered with {said} where a stream was asked for"
 
 
 def _keep(exchange: Exchange | SideExchange, answer: UpstreamReply, data: bytes) -> None:

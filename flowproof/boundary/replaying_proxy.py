@@ -5,7 +5,7 @@ Its counterpart at record is `recording_proxy`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from flowproof.boundary.cassette import Cassette, Taken
@@ -22,17 +22,32 @@ from flowproof.boundary.model_proxy import (
     refuse_unserved,
     send_stored,
 )
+from flowproof.boundary.traffic import is_new
 from flowproof.model.outcome import REFUSED, Divergence
+from flowproof.model.traffic import Unserved as Arrived
 from flowproof.model.turn import Response
+from flowproof.model.visible import visible
 
 if TYPE_CHECKING:
     from flowproof.boundary.side_calls import SideCalls
 
 
+_PIECE = 64 * 1024
+
+
 class ReplayingProxy:
     """Handles the requests of one replayed flow."""
 
-    def __init__(self, intake: Intake, cassette: Cassette, side_calls: SideCalls) -> None:
+    def __init__(
+        self,
+        intake: Intake,
+        cassette: Cassette,
+        side_calls: SideCalls,
+        unserved: Sequence[Arrived] | None = None,
+    ) -> None:
+        """`unserved` are the requests that nobody served when this was recorded, None if that is
+        not known."""
+        self._unserved = unserved
         self._intake = intake
         self._cassette = cassette
         self._side_calls = side_calls
@@ -45,7 +60,7 @@ class ReplayingProxy:
         """Answer one request: from the recording, or with a refusal that names the difference."""
         call = self._intake.read(request)
         if isinstance(call, Unserved):
-            await refuse_unserved(reply, call)
+            await self._refuse_unserved(call, reply)
             return
         if isinstance(call, Probe):
             await answer_probe(reply)
@@ -79,6 +94,21 @@ class ReplayingProxy:
             self._side_calls.count()
         await refuse(call.dialect, reply, f"{REFUSED}: {divergence}")
 
+    async def _refuse_unserved(self, call: Unserved, reply: Reply) -> None:
+        """Refuse what nobody serves; one that the recording's agent did not ask for is a change
+        of what the agent does."""
+        if not is_new(call.arrived, self._unserved):
+            await refuse_unserved(reply, call)
+            return
+        what = "a WebSocket at" if call.arrived.kind == "websocket" else call.arrived.method
+        message = (
+            f"the agent asked for {visible(f'{what} {call.arrived.path}')}, which it did not when "
+            "this was recorded, and which flowproof does not serve"
+        )
+        found = Divergence("unserved request", message, self._cassette.requests + 1)
+        divergence = self._cassette.refuse(found)
+        await refuse(call.dialect, reply, f"{REFUSED}: {divergence}")
+
     def _reject(self, call: Unreadable) -> Divergence:
         if not call.beside:
             return self._cassette.reject(call.kind, call.message)
@@ -95,9 +125,23 @@ async def _serve(call: ModelCall, taken: Taken, reply: Reply) -> None:
     content_type = call.dialect.framing(call.asked).content_type
     headers = [("content-type", content_type), ("cache-control", "no-cache")]
     await reply.start(response.status, headers)
-    for frame in frames:
-        await reply.chunk(frame)
+    for piece in _pieces(frames):
+        await reply.chunk(piece)
     await reply.end()
+
+
+def _pieces(frames: Iterable[bytes]) -> Iterator[bytes]:
+    """The frames joined to pieces of some size, since a write costs more than a frame."""
+    waiting: list[bytes] = []
+    size = 0
+    for frame in frames:
+        waiting.append(frame)
+        size += len(frame)
+        if size >= _PIECE:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if size:
+        yield b"".join(waiting)
 
 
 def _frames(call: ModelCall, response: Response) -> Iterable[bytes] | None:

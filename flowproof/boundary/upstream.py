@@ -72,12 +72,23 @@ class UpstreamReply:
     def headers(self) -> Headers:
         """The headers that may be passed on to the agent."""
         items = self._response.headers.items()
-        passed = [(name, self._without_key(value)) for name, value in passed_on(items)]
+        passed = [
+            (name, self._without_key(value))
+            for name, value in passed_on(items)
+            if self._without_key(name) == name
+        ]
         return [*passed, ("content-type", self.content_type)] if self.content_type else passed
 
     def clean(self, data: bytes) -> bytes:
         """Bytes of the body without the key that was sent: an upstream may echo it."""
         return to_bytes(self._without_key(from_bytes(data)))
+
+    def clean_frames(self, frames: list[bytes]) -> list[bytes]:
+        """Frames of the body without the key, each."""
+        together = b"".join(frames)
+        if self.clean(together) == together:
+            return frames
+        return list(map(self.clean, frames))
 
     @property
     def is_json(self) -> bool:
@@ -119,7 +130,8 @@ class UpstreamReply:
         try:
             yield from self._decoder.feed(chunk)
         except Undecodable as error:
-            coding = self._response.headers.get("content-encoding", "")[:_LONGEST_CODING]
+            coding = self._without_key(self._response.headers.get("content-encoding", ""))
+            coding = visible(coding[:_LONGEST_CODING])
             raise NoAnswer(f"the answer cannot be decoded as {coding}: {error}") from error
 
     async def body(self) -> bytes:
@@ -199,12 +211,16 @@ class Upstream:
                 raise NoAnswer(
                     f"it answered with the status {response.status}, which no answer has"
                 )
-            decoder = self._decoder_of(response)
-            yield UpstreamReply(response, self._limits, self._without_key[provider], decoder)
+            without_key = self._without_key[provider]
+            decoder = self._decoder_of(response, without_key)
+            yield UpstreamReply(response, self._limits, without_key, decoder)
 
-    def _decoder_of(self, response: aiohttp.ClientResponse) -> Decoder | None:
+    def _decoder_of(
+        self, response: aiohttp.ClientResponse, without_key: Callable[[str], str]
+    ) -> Decoder | None:
         """What decodes an answer, also in a coding that was not asked for; None if it is plain."""
-        coding = ", ".join(response.headers.getall("content-encoding", ())).strip().lower()
+        said = ", ".join(response.headers.getall("content-encoding", ())).strip()
+        coding = said.lower()
         if coding in _IDENTITY:
             return None
         if coding in self._known:
@@ -214,7 +230,8 @@ class Upstream:
                 f"it answered in the content-encoding {coding}, for which no decoder is installed "
                 "here: pip install 'flowproof-py[compression]'"
             )
-        shown = visible(coding[:_LONGEST_CODING])
+        # As it was sent: in lower case a key would no longer be known as one.
+        shown = visible(without_key(said)[:_LONGEST_CODING])
         raise NoAnswer(
             f"it answered in the content-encoding `{shown}`, which was not asked for and cannot "
             "be decoded"

@@ -152,6 +152,9 @@ class AnthropicMessages:
             return Answer((), None)
         spoken = messages.message({"role": "assistant", "content": body["content"]}, {})
         stopped = text_of(body.get("stop_reason"))
+        if stopped == "tool_use" and not spoken.asks:
+            # What was called stands where nobody can see it.
+            return Answer((), None)
         if stopped is not None and stopped not in _ORDINARY_STOPS:
             why = f"stopped ({short(stopped)})"
             spoken = replace(spoken, attachments=(*spoken.attachments, why))

@@ -103,8 +103,10 @@ class MessagesAssembler(StreamAssembler):
             # Clients skip an event that is not named; whether they do is theirs to show.
             self._dropped |= name != kind or self._stopped or not isinstance(event, dict)
             if isinstance(event, dict) and not self._stopped:
-                self._told.add(event)
                 self._broken |= not self._take(event)
+                if not (self._dropped or self._broken):
+                    # Else the raw frames are kept, whatever else was told.
+                    self._told.add(event)
         return True
 
     def _take(self, event: JsonObject) -> bool:
@@ -140,6 +142,7 @@ class MessagesAssembler(StreamAssembler):
                 return True
             case _:
                 # Of a kind unknown here, and so to clients: the raw frames are kept.
+                self._dropped = True
                 return True
 
     def _close(self, event: JsonObject) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flowproof.dialects import anthropic_messages_blocks as blocks
-from flowproof.dialects.calls import call_of_text
+from flowproof.dialects.calls import call_of_text, looks_called
 from flowproof.dialects.values import list_of, member_of, role_in, text_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message, Role, ToolCall
@@ -131,4 +131,6 @@ def _readable(block: JsonValue) -> bool:
         return False
     if _calls(block):
         return bool(text_of(block.get("name")))
+    if looks_called(block):
+        return False
     return block["type"] != "text" or isinstance(block.get("text"), str)

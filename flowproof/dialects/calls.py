@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from flowproof.dialects.values import member_of, text_of
 from flowproof.model.jsonvalue import JsonError, JsonValue, parse, write
 from flowproof.model.trajectory import ToolCall
 
@@ -21,6 +22,26 @@ def text_of_arguments(arguments: JsonValue) -> str:
     if arguments is None:
         return ""
     return arguments if isinstance(arguments, str) else write(arguments)
+
+
+_CALLED = frozenset(("tool_use", "tool_call", "function_call"))
+_GIVEN = ("arguments", "input", "args", "parameters")
+
+
+def looks_called(value: JsonValue) -> bool:
+    """Whether a value of a kind unknown here has what a call has: a name, and arguments for it.
+
+    Some client may act on it, so that nobody may take it for a remark.
+    """
+    if not isinstance(value, dict):
+        return False
+    if text_of(value.get("type")) in _CALLED:
+        return True
+    return any(
+        bool(text_of(member_of(one, "name")))
+        and any(member_of(one, key) is not None for key in _GIVEN)
+        for one in (value, value.get("function"), value.get("custom"))
+    )
 
 
 def call_of_text(

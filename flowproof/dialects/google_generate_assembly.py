@@ -74,7 +74,7 @@ class _Parts:
     def _add_call(self, part: JsonObject, call: JsonObject) -> None:
         name = call.get("name")
         if self._open is None or (isinstance(name, str) and name != ""):
-            self._open = PartialCall(part)
+            self._open = PartialCall(dict(part))
             self._add(self._open, None)
         self._open.add(part, call)
         if self._open.ended:

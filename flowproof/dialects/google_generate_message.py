@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from flowproof.dialects import attachments
-from flowproof.dialects.calls import Made
+from flowproof.dialects.calls import Made, looks_called
 from flowproof.dialects.google_generate_names import member
 from flowproof.dialects.google_generate_served import served_call
 from flowproof.dialects.values import member_of, role_in, text_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue, write
 from flowproof.model.trajectory import Message, Role, ToolCall
 
+_CALLS = ("functionCall", "function_call", "toolCall", "tool_call")
 INSTRUCTIONS = ("systemInstruction", "system_instruction")
 
 _ROLES: dict[str, Role] = {
@@ -120,6 +121,10 @@ def readable(content: JsonValue) -> bool:
 def _readable_part(part: JsonObject) -> bool:
     served = member(part, "toolCall")
     named = served is None or bool(text_of(member(served, "toolType")))
+    if looks_called(part) or any(
+        looks_called(value) for key, value in part.items() if key not in _CALLS
+    ):
+        return False
     return named and isinstance(member(part, "text"), str | None) and _readable_call(part)
 
 

@@ -27,7 +27,10 @@ def is_partial(call: JsonValue) -> bool:
 
 @dataclass(slots=True)
 class PartialCall:
-    """One function call in pieces; `part` is the first, with all that stands beside the call."""
+    """One function call in pieces; `part` is the first, with all that stands beside the call.
+
+    It is changed: members that only later pieces have are added to it.
+    """
 
     part: JsonObject
     # Mutable: whether the last piece came, the members of the call, its values by place
@@ -42,7 +45,8 @@ class PartialCall:
     def add(self, part: JsonObject, call: JsonObject) -> None:
         """Take the next piece: a part and the call in it."""
         pieces = member(call, "partialArgs")
-        self.part = part | self.part
+        for key, value in part.items():
+            self.part.setdefault(key, value)
         apart = ("partialArgs", "partial_args", "willContinue", "will_continue")
         self._call |= {key: value for key, value in call.items() if key not in apart}
         self._odd |= not isinstance(pieces, list | None)

@@ -84,12 +84,14 @@ class Said:
 class Answer:
     """A response in neutral words: a message per choice, and tokens in and out if told.
 
-    `id` is what a later request may name to continue from it.
+    `id` is what a later request may name to continue from it. `failed` is true if the API tells
+    that it failed, in place of an answer.
     """
 
     messages: tuple[Message, ...]
     tokens: tuple[int, int] | None
     id: str | None = None
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ class Assembled:
 
     `body` is what the API would have answered without streaming. `complete` is false if the
     stream ended early; `lossless` is true if synthesising a stream from `body` loses nothing.
-    `failed` is true if the stream carried an error event instead of an answer.
+    `failed` is true if the stream told an error instead of an answer.
     """
 
     body: JsonValue

@@ -12,8 +12,8 @@ from flowproof.dialects import ndjson
 from flowproof.dialects.assembling import StreamAssembler
 from flowproof.dialects.interface import Assembled
 from flowproof.dialects.pieces import Joined, Members, Piece, Told
-from flowproof.dialects.values import ordered
-from flowproof.model.jsonvalue import JsonObject, JsonValue
+from flowproof.dialects.values import member_of, ordered
+from flowproof.model.jsonvalue import JsonObject, JsonValue, Missing
 
 _ORDER = ("model", "created_at", "message", "response", "thinking", "done", "done_reason")
 _MESSAGE_ORDER = ("role", "content", "thinking", "tool_calls")
@@ -112,12 +112,18 @@ class LineAssembler(StreamAssembler):
     def feed(self, frame: bytes) -> bool:
         """Take one whole line; every line is passed on."""
         text, whole = ndjson.read(frame)
-        if self._done or not text:
+        if not text:
             # Clients may choke on an empty line: it is told again as it came.
             self._dropped = True
             return True
-        self._dropped |= not whole
+        self._dropped |= not whole or self._done
         line = self._parsed(text)
+        if self._done:
+            message = None if isinstance(line, Missing) else member_of(line, "message")
+            if member_of(message, "tool_calls"):
+                # Clients read on behind the end, and would act on it.
+                self._refuse(text)
+            return True
         if isinstance(line, dict):
             self._take(line)
         else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from urllib.parse import unquote
 
 from flowproof.dialects import requests
 from flowproof.dialects.interface import Asked, Framing, Target
@@ -34,6 +35,14 @@ def route(path: str) -> re.Pattern[str]:
     return re.compile(rf"((?:/deployments/([A-Za-z0-9_][A-Za-z0-9_.:-]*))?{path})/?\Z")
 
 
+def names_deployment(prefix: str) -> bool:
+    """Whether what stands before an endpoint names a deployment that is no plain segment.
+
+    Without it the request would go to another model, so that it is not ours to serve.
+    """
+    return "/deployments/" in f"{unquote(prefix)}/".lower()
+
+
 class OpenAI:
     """The part of a dialect that does not depend on what is said. `named` is its `route`."""
 
@@ -45,7 +54,9 @@ class OpenAI:
         """The path of this API under any prefix; an Azure deployment before it is kept, since it
         names the model."""
         found = self.named.search(path)
-        return Operation(self.name, found[1]) if found and method.upper() == "POST" else None
+        if found is None or method.upper() != "POST" or names_deployment(path[: found.start()]):
+            return None
+        return Operation(self.name, found[1])
 
     def model_of(self, operation: Operation) -> str | None:
         """The deployment in the path of an Azure request."""

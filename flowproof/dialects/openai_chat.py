@@ -22,6 +22,8 @@ from flowproof.dialects.values import list_of, member_of, text_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message, ToolCall
 
+_CALLED = ("tool_calls", "function_call")
+
 
 class OpenAIChat(ChunkedOpenAI):
     """The dialect `openai.chat`."""
@@ -100,7 +102,7 @@ class OpenAIChat(ChunkedOpenAI):
 
     def assembler(self, asked: Asked) -> Assembler:
         """A fresh assembler for one stream asked for so."""
-        return ChatAssembler(asked)
+        return ChatAssembler(asked, _offered(asked.pinned))
 
     def stream(self, body: JsonValue, asked: Asked) -> Iterator[bytes]:
         """The frames that say the same as a plain response body, usage only if asked for."""
@@ -127,7 +129,10 @@ def _answered(choice: JsonValue) -> Message | None:
     raw = member_of(choice, "message")
     if not isinstance(raw, dict) or not messages.readable(raw):
         return None
-    return messages.message({**raw, "role": "assistant"}, {})
+    said = messages.message({**raw, "role": "assistant"}, {})
+    called = text_of(member_of(choice, "finish_reason")) in _CALLED
+    # Where a call is told of and none is there, it stands where nobody can see it.
+    return None if called and not said.asks else said
 
 
 def _tools(pinned: JsonObject) -> list[JsonValue]:

@@ -10,7 +10,8 @@ from flowproof.model.jsonvalue import JsonObject, JsonValue
 
 CHUNK = "chat.completion.chunk"
 
-_ARGUMENTS = (("function", "arguments"), ("custom", "input"))
+ARGUMENTS = (("function", "arguments"), ("custom", "input"))
+"""The kinds of calls, each with the member that comes in pieces."""
 
 
 def frames(body: JsonValue, *, usage: bool) -> Iterator[bytes]:
@@ -80,7 +81,7 @@ def _deltas(message: JsonObject) -> Iterator[JsonObject]:
 
 
 def _call_pieces(call: JsonObject) -> Iterator[JsonObject]:
-    for kind, key in _ARGUMENTS:
+    for kind, key in ARGUMENTS:
         inner = call.get(kind)
         if isinstance(inner, dict) and isinstance(text := inner.get(key), str):
             yield call | {kind: inner | {key: ""}}

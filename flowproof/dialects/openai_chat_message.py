@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowproof.dialects import attachments
-from flowproof.dialects.calls import Made, call_of_text, text_of_arguments
+from flowproof.dialects.calls import Made, call_of_text, looks_called, text_of_arguments
 from flowproof.dialects.values import member_of, objects_of, role_in, text_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.trajectory import Message, Role, ToolCall
@@ -57,8 +57,10 @@ def _arguments(call: JsonObject) -> str:
 
 
 def readable(raw: JsonObject) -> bool:
-    """Whether every call in a raw message has the form that calls have."""
-    calls, legacy = raw.get("tool_calls"), raw.get("function_call")
+    """Whether every call in a raw message has the form and the place that calls have."""
+    calls, legacy, content = raw.get("tool_calls"), raw.get("function_call"), raw.get("content")
+    if any(map(looks_called, content if isinstance(content, list) else [content])):
+        return False
     if calls is not None and not isinstance(calls, list):
         return False
     named = all(map(_name, calls or ()))

@@ -49,14 +49,18 @@ class ChunkAssembler(StreamAssembler, ABC):
         if "error" in event.names or (isinstance(chunk, dict) and chunk.get("error")):
             self._fail(chunk)
         else:
-            self._take(chunk)
+            self._take(chunk, data)
         return self._asked.stream_usage or not is_usage_chunk(chunk)
 
-    def _take(self, chunk: JsonValue) -> None:
+    def _take(self, chunk: JsonValue, data: str) -> None:
         choices = chunk.get("choices") if isinstance(chunk, dict) else None
         if not isinstance(chunk, dict) or not isinstance(choices, list):
             self._dropped = True
+            if choices is not None:
+                self._refuse(data)
             return
+        if not all(map(self._reads, choices)):
+            self._refuse(data)
         self._started = True
         self._take_chunk(chunk, choices)
         # Usage beside a choice, or a chunk with neither, would not come out of a body so.
@@ -68,11 +72,11 @@ class ChunkAssembler(StreamAssembler, ABC):
 
         After an error event, `body` is that event. Without `[DONE]` a stream is complete if
         every choice seen in it has finished, and as many as were asked for. `body` is None
-        where no chunk came.
+        where no chunk came, and the stream incomplete.
         """
         if (failed := self._failed(complete=self._done)) is not None:
             return failed
-        complete = self._done or self._finished()
+        complete = self._started and (self._done or self._finished())
         body = self.body()
         lossless = complete and not self._dropped and self._comes_out(body)
         return Assembled(body, complete=complete, lossless=lossless)
@@ -80,6 +84,10 @@ class ChunkAssembler(StreamAssembler, ABC):
     def body(self) -> JsonValue:
         """The body that the chunks so far make; None where there was none."""
         return self._body() if self._started else None
+
+    def _reads(self, choice: JsonValue) -> bool:
+        """Whether a choice of a chunk has a form that this API speaks."""
+        return isinstance(choice, dict)
 
     @abstractmethod
     def _take_chunk(self, chunk: JsonObject, choices: list[JsonValue]) -> None:

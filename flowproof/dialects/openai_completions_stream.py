@@ -80,7 +80,9 @@ class _Choice:
             self._said.add(entry)
         self._tell({"top": top, **around}, said)
         reason = entry.get("finish_reason")
-        self.finished |= isinstance(reason, str) and bool(reason)
+        ends = isinstance(reason, str) and bool(reason)
+        # Who says more after the end has not ended.
+        self.finished = ends or (self.finished and not entry.get("text"))
 
     def _tell(self, around: JsonObject, said: dict[str, Piece]) -> None:
         if said.get("text") and around.get("finish_reason") is not None:

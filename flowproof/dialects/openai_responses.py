@@ -117,19 +117,21 @@ class OpenAIResponses(OpenAI):
     def answer(self, body: JsonValue) -> Answer:
         """All items of a response as one message, and the usage.
 
-        No message where an item cannot be read, or where the response is not there yet: a
-        background response is told elsewhere.
+        No message where an item cannot be read, where the response failed, or where it is not
+        there yet: a background response is told elsewhere.
         """
         if not isinstance(body, dict):
             return Answer((), None)
         output, status, usage = body.get("output"), body.get("status"), body.get("usage")
         message = None
-        if isinstance(output, list) and status not in events.PENDING:
+        failed = status == "failed"
+        if isinstance(output, list) and not failed and status not in events.PENDING:
             message = items.answer(output)
         return Answer(
             messages=() if message is None else (message,),
             tokens=tokens(member_of(usage, "input_tokens"), member_of(usage, "output_tokens")),
             id=text_of(body.get("id")),
+            failed=failed,
         )
 
     def assembler(self, asked: Asked) -> Assembler:

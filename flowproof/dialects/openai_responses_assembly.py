@@ -9,8 +9,8 @@ from __future__ import annotations
 from flowproof.dialects.assembling import StreamAssembler
 from flowproof.dialects.interface import Asked, Assembled
 from flowproof.dialects.openai_responses_events import events
+from flowproof.dialects.openai_responses_told import ToldItems
 from flowproof.dialects.pieces import Piece, Told
-from flowproof.dialects.values import number_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue, Missing
 
 _BEGINNINGS = ("response.created", "response.queued", "response.in_progress")
@@ -28,9 +28,9 @@ class ResponsesAssembler(StreamAssembler):
         self._told = Told()
         self._begun: JsonObject | None = None
         self._final: JsonObject | None = None
-        # Mutable: the items by their place in the output, those begun and those told whole.
-        self._seen: set[int] = set()
-        self._items: dict[int, JsonValue] = {}
+        # Mutable: the items told so far, and whether the last event says that the model failed.
+        self._items = ToldItems()
+        self._broke = False
 
     def feed(self, frame: bytes) -> bool:
         """Take one whole frame; each is passed on."""
@@ -59,48 +59,35 @@ class ResponsesAssembler(StreamAssembler):
             self._dropped = True
             return
         self._dropped |= name is not None and name != kind
-        _tell(self._told, event)
+        if not self._dropped:
+            # Else the raw frames are kept, whatever else was told.
+            _tell(self._told, event)
         self._note(kind, event)
 
     def _note(self, kind: str, event: JsonObject) -> None:
-        index, item = number_of(event.get("output_index"), -1), event.get("item")
-        if index >= 0:
-            self._seen.add(index)
-            if kind == "response.output_item.done" and isinstance(item, dict):
-                self._items[index] = item
+        self._items.note(kind, event)
         response = event.get("response")
         if isinstance(response, dict):
             if kind in _BEGINNINGS:
                 self._begun = response
             elif kind in _ENDS:
-                self._final = self._whole(kind, response)
-
-    def _whole(self, kind: str, response: JsonObject) -> JsonObject | None:
-        """The last response with all items that were told; None if one of them is missing.
-
-        Some servers leave the output out of the last event, and clients then take the items
-        that were told before. A body that lacks them would look as if nothing had been called.
-        """
-        output = response.get("output")
-        if isinstance(output, list) and len(output) >= len(self._seen):
-            return response
-        if kind == "response.completed" and self._seen - self._items.keys():
-            return None
-        if not self._items:
-            return response
-        return response | {"output": [self._items[index] for index in sorted(self._items)]}
+                self._broke = "failed" in (kind.removeprefix("response."), response.get("status"))
+                completed = kind == "response.completed"
+                self._final = self._items.whole(response, completed=completed)
 
     def result(self) -> Assembled:
         """What the frames fed so far amount to.
 
         After an error event, `body` is that event. Before the last event it is the response as
-        it was last told, None where it never was.
+        it was last told, None where it never was. A response that failed is an error, too.
         """
         complete = self._final is not None
         if (failed := self._failed(complete=complete)) is not None:
             return failed
         if self._final is None:
             return Assembled(self._begun, complete=False, lossless=False)
+        if self._broke:
+            return Assembled(self._final, complete=True, lossless=False, failed=True)
         return Assembled(self._final, complete=True, lossless=self._lossless())
 
     def _lossless(self) -> bool:

@@ -39,6 +39,9 @@ _ASKED: Mapping[str, tuple[str, ...]] = {
     ),
     "program": ("code",),
 }
+KNOWN = frozenset((*BUILT_IN, *_ASKED, "web_search_call", "mcp_list_tools", "program_output"))
+"""The kinds of items whose calls are known to be all that their type says."""
+
 _NOT_ASKED = ("id", "type", "status", "result", "results", "output", "outputs", "error")
 _RESULTS = ("results", "outputs", "sources")
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flowproof.dialects import attachments
-from flowproof.dialects.openai_responses_calls import call_of, kind_of, outcome_of
+from flowproof.dialects.calls import looks_called
+from flowproof.dialects.openai_responses_calls import KNOWN, call_of, kind_of, outcome_of
 from flowproof.dialects.openai_responses_parts import content_of
 from flowproof.dialects.values import text_of
 from flowproof.model.jsonvalue import JsonObject, JsonValue
@@ -143,10 +144,13 @@ def _readable(item: JsonObject) -> bool:
         case "message":
             content = item.get("content")
             parts = content if isinstance(content, list) else []
-            return isinstance(content, str | list) and all(isinstance(part, dict) for part in parts)
+            readable = all(isinstance(part, dict) and not looks_called(part) for part in parts)
+            return isinstance(content, str | list) and readable
         case "" | "item_reference":
             return False
         case _:
+            if kind not in KNOWN and kind not in RESULTS and looks_called(item):
+                return False
             # An unknown item that has a call id is a call that the agent may be meant to make.
             known = call_of(item) is not None or kind in RESULTS or kind == "program_output"
             return known or item.get("call_id") is None

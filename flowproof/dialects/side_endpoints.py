@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
-from flowproof.dialects.credentials import without_credentials
+from flowproof.dialects.credentials import of_list, without_credentials
 from flowproof.dialects.interface import Target
+from flowproof.dialects.openai import names_deployment
 from flowproof.model.turn import Operation
 
 
@@ -79,9 +80,12 @@ _DIALECTS = {
 }
 # One plain segment: nothing in a request may climb out of the upstream's path. A slash inside a
 # model's name is escaped.
-_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.:@-]*(?:%2[Ff][A-Za-z0-9_][A-Za-z0-9_.:@-]*)*"
+_SEGMENT = "[A-Za-z0-9_][A-Za-z0-9_.:@-]*"
+_NAME = rf"{_SEGMENT}(?:%2[Ff]{_SEGMENT})*"
 _VERSION = r"(?:/(?P<version>v[0-9][0-9a-z]{0,15}))?"
-_GOOGLE_MODEL = rf"/(?:models|tunedModels)/{_NAME}"
+# Behind a colon this API names what is to be done with a model.
+_GOOGLE_NAME = _NAME.replace(_SEGMENT, _SEGMENT.replace(":", ""))
+_GOOGLE_MODEL = rf"/(?:models|tunedModels)/{_GOOGLE_NAME}"
 _PINNED, _FREE = Policy.PINNED, Policy.FREE
 
 
@@ -109,7 +113,7 @@ _LISTS: Mapping[str, SideEndpoint] = {
     "google": _google("models", _FREE, "GET", rf"/models|{_GOOGLE_MODEL}", listed=True),
 }
 """Three APIs list their models at one path."""
-_TUNED = _google("models", _FREE, "GET", rf"/tunedModels(?:/{_NAME})?", listed=True)
+_TUNED = _google("models", _FREE, "GET", rf"/tunedModels(?:/{_GOOGLE_NAME})?", listed=True)
 _OTHERS = (
     # Before those of OpenAI, which the older of the two would also be.
     _ollama("embeddings", _PINNED, "POST", r"/api/(?:embed|embeddings)"),
@@ -146,7 +150,7 @@ def route(
     for endpoint in (*_PROBES, *_OTHERS, _listing(path, headers)):
         if endpoint.method == method:
             found = re.search(endpoint.pattern, path)
-            if found is not None:
+            if found is not None and not names_deployment(path[: found.start("path")]):
                 return _route(endpoint, found, query)
     return None
 
@@ -162,7 +166,7 @@ def _listing(path: str, headers: Sequence[tuple[str, str]]) -> SideEndpoint:
 
 
 def _route(endpoint: SideEndpoint, found: re.Match[str], query: str) -> SideRoute:
-    passed = without_credentials(query)
+    passed = of_list(query) if endpoint.policy is Policy.FREE else without_credentials(query)
     below = found["path"]
     asked = f"{below}?{passed}" if endpoint.listed and passed else below
     version = found.groupdict().get("version")

@@ -5,6 +5,7 @@ A verdict that is not green ends the task as failed, so that nothing after it wr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -140,9 +141,9 @@ def _task_warnings(prepared: Prepared, trajectory: Trajectory) -> Iterator[str]:
 
 
 def _place(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> Iterator[str]:
-    """Where an agent ran that came to nothing: most often it is not where its author thinks."""
+    """Where an agent ran that did not find a file: most often it is not where its author thinks."""
     if (
-        ended.status
+        _found_nothing(ended)
         and lanes.traffic.requests == 0
         and job.spec.agent.cwd is None
         and prepared.cwd != job.spec_path.parent
@@ -151,6 +152,16 @@ def _place(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> 
             f"the agent ran in {relative(prepared.cwd, job.spec_path.parent)} as seen from its "
             "spec (the suite's folder, or the current one); `cwd: .` means the spec's own folder"
         )
+
+
+_NOT_FOUND = re.compile(r"(?i)no such file|no module named|cannot find|can't open|not found from")
+
+
+def _found_nothing(ended: AgentExit) -> bool:
+    """Whether an agent, or what starts it, missed a file or a command."""
+    if ended.timed_out or ended.status == 0:
+        return False
+    return ended.status == 127 or bool(_NOT_FOUND.search(f"{ended.error}\n{ended.stderr.text}"))
 
 
 def _final(assertion: Assertion | None) -> type[Passed] | type[Failed] | tuple[()]:

@@ -156,3 +156,19 @@ def owner_of(url: str) -> Provider | None:
         ),
         None,
     )
+
+
+def is_private(url: str) -> bool:
+    """Whether a URL names this machine or one of its own network: by an address of such, or by a
+    name that no public DNS has."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    if "." not in host and ":" not in host:
+        return True
+    if host.endswith((".localhost", ".local", ".internal", ".lan", ".home.arpa")):
+        return True
+    import ipaddress
+
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return False

@@ -72,7 +72,7 @@ class ReplayBoundary:
     async def _serve(self) -> None:
         from flowproof.boundary.replaying_proxy import ReplayingProxy
 
-        proxy = ReplayingProxy(self.intake, self.cassette, self.side_calls)
+        proxy = ReplayingProxy(self.intake, self.cassette, self.side_calls, self.trace.unserved)
         await self.port.serve(proxy.handle, proxy.unreadable, self.max_body)
 
     async def collect(self, ended: AgentExit) -> Lanes:

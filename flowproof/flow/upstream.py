@@ -22,6 +22,7 @@ from flowproof.flow.providers import (
     UPSTREAM_PREFIX,
     UPSTREAM_VARIABLE,
     Provider,
+    is_private,
     owner_of,
 )
 from flowproof.spec.source import nearest
@@ -106,11 +107,10 @@ def choose_upstream(provider: Provider, environ: Mapping[str, str]) -> UpstreamC
     own base URL variable, else, if the provider's own key is set, its public endpoint. Azure has
     none where FLOWPROOF_UPSTREAM_OPENAI is set and its own is not.
 
-    The key is FLOWPROOF_AGENT_KEY, else the provider's own, else, for an upstream named
-    explicitly, ANTHROPIC_API_KEY or OPENAI_API_KEY. The provider's own comes first where
-    FLOWPROOF_AGENT_KEY is more likely another upstream's: where FLOWPROOF_UPSTREAM_<NAME> names
-    this one, and at a public endpoint while anything else names one of another provider. A
-    provider's key never goes to the public endpoint of another.
+    The key is the first that is set of those that belong to what named the upstream; see
+    `_key_order`. FLOWPROOF_AGENT_KEY belongs to FLOWPROOF_AGENT_UPSTREAM, else to every
+    FLOWPROOF_UPSTREAM_<NAME>, else to the one provider in play. A provider's key goes to what
+    names that provider, to FLOWPROOF_AGENT_UPSTREAM, and never to the public host of another.
 
     :raises UsageError: if nothing names an upstream, or what is named cannot be used.
     """
@@ -144,7 +144,7 @@ def _choice(provider: Provider, environ: Mapping[str, str]) -> UpstreamChoice | 
     else:
         return None
     order = _key_order(provider, url, named_by, environ)
-    others = () if _keeps_to_its_own(provider, url, named_by) else _LAST_KEYS
+    others = _LAST_KEYS if _takes_any(provider, url, named_by) else ()
     key_from = next((name for name in (*order, *others) if environ.get(name, "").strip()), None)
     key = None if key_from is None else _checked_key(environ[key_from].strip(), key_from)
     if key_from in order:
@@ -173,22 +173,33 @@ def _own_key(provider: Provider, environ: Mapping[str, str]) -> str | None:
 def _key_order(
     provider: Provider, url: str, named_by: str, environ: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """The variables that may hold the key, the first that is set counts."""
+    """The variables whose key belongs to an upstream, the first that is set counts."""
     own = (owner_of(url) or provider).key_variables
-    public = named_by in provider.key_variables
-    if named_by == provider.upstream_variable or (public and _others(provider, environ)):
-        return (*own, KEY_VARIABLE)
-    return (KEY_VARIABLE, *own)
+    if named_by == UPSTREAM_VARIABLE:
+        return (KEY_VARIABLE, *own)
+    if named_by == provider.upstream_variable:
+        return own if _is_set(UPSTREAM_VARIABLE, environ) else (*own, KEY_VARIABLE)
+    ours = any(_is_set(name, environ) for name in FLOWPROOF_UPSTREAMS)
+    if ours or _others(provider, environ):
+        return own
+    # A key alone names nobody whom it would have to be told apart from.
+    return (KEY_VARIABLE, *own) if named_by in provider.key_variables else (*own, KEY_VARIABLE)
 
 
 _LAST_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 """The keys that a gateway may take for whatever it serves."""
 
 
-def _keeps_to_its_own(provider: Provider, url: str, named_by: str) -> bool:
-    """Whether an upstream is sent no key of a provider that it does not belong to."""
-    azures = provider is AZURE and named_by != UPSTREAM_VARIABLE
-    return azures or provider is OLLAMA or owner_of(url) is not None
+def _takes_any(provider: Provider, url: str, named_by: str) -> bool:
+    """Whether an upstream may be sent the key of a provider that it does not belong to: a gateway
+    only, and none to which it would travel in clear text through a network that is not ours."""
+    if named_by != UPSTREAM_VARIABLE or provider is OLLAMA or owner_of(url) is not None:
+        return False
+    return url.startswith("https:") or is_private(url)
+
+
+def _is_set(variable: str, environ: Mapping[str, str]) -> bool:
+    return bool(environ.get(variable, "").strip())
 
 
 def _others(provider: Provider, environ: Mapping[str, str]) -> bool:

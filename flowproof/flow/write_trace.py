@@ -33,6 +33,7 @@ def write_trace(job: FlowJob, lanes: Lanes, clock: Clock) -> Path:
         mocks=recorded_mocks(job.spec.mocks),
         retries_dropped=lanes.traffic.retries_dropped,
         side_calls=lanes.side_calls,
+        unserved=lanes.traffic.unserved,
     )
     try:
         write_file(job.trace_path, trace)

@@ -11,6 +11,13 @@ other `websocket`, one as clients of Vertex AI and Bedrock (a `cloud`) make it, 
 an earlier response; else a `request`."""
 
 
+MOST_UNSERVED = 50
+"""How many different unserved requests are told apart; a scan must not fill the report."""
+LONGEST_METHOD = 20
+LONGEST_PATH = 200
+"""How much of the path of an unserved request is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unserved:
     """A request that no dialect serves, as it arrived, with how often."""

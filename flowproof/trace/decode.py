@@ -5,10 +5,18 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Sequence
+from typing import get_args
 
 from flowproof.errors import TraceCorrupt
 from flowproof.model import rawtext
 from flowproof.model.jsonvalue import MAX_DEPTH, JsonError, JsonObject, JsonValue, parse
+from flowproof.model.traffic import (
+    LONGEST_METHOD,
+    LONGEST_PATH,
+    MOST_UNSERVED,
+    Arrival,
+    Unserved,
+)
 from flowproof.model.turn import Operation, Response, SideCall, Turn
 from flowproof.model.visible import compact
 from flowproof.trace.document import FORMAT, VERSION, RecordedMock, Trace
@@ -106,9 +114,9 @@ def _trace(root: Node) -> Trace:
     members = root.members(
         "format version flowproof recorded spec driver platform containment mocks "
         "retries_dropped turns",
-        "side_calls",
+        "side_calls unserved",
     )
-    beside = members.get("side_calls")
+    beside, unserved = members.get("side_calls"), members.get("unserved")
     spec = members["spec"].members("name file sha256")
     return Trace(
         flowproof=members["flowproof"].text(),
@@ -123,6 +131,7 @@ def _trace(root: Node) -> Trace:
         retries_dropped=members["retries_dropped"].count(),
         turns=_turns(members["turns"]),
         side_calls=_side_calls(beside) if beside else (),
+        unserved=_unserved(unserved) if unserved else None,
     )
 
 
@@ -130,6 +139,30 @@ def _mock(node: Node) -> RecordedMock:
     members = node.members("results repeat_last")
     results = tuple(item.value for item in members["results"].items())
     return RecordedMock(results, members["repeat_last"].flag())
+
+
+def _unserved(node: Node) -> tuple[Unserved, ...]:
+    items = node.items()
+    if len(items) > MOST_UNSERVED:
+        raise node.defect(f"more than {MOST_UNSERVED} unserved requests")
+    return tuple(map(_unserved_one, items))
+
+
+def _unserved_one(node: Node) -> Unserved:
+    members = node.members("method path count", "kind")
+    method, path, count = members["method"], members["path"], members["count"]
+    for member, longest in ((method, LONGEST_METHOD), (path, LONGEST_PATH)):
+        if len(member.text()) > longest:
+            raise member.defect(f"expected at most {longest} characters")
+    if not count.count():
+        raise count.defect("a request that is told of came at least once")
+    kind: Arrival = "request"
+    if told := members.get("kind"):
+        found = next((one for one in get_args(Arrival) if one == told.text()), None)
+        if found is None:
+            raise told.defect(f"known are {', '.join(get_args(Arrival))}")
+        kind = found
+    return Unserved(method.text(), path.text(), count.count(), kind)
 
 
 def _turns(node: Node) -> tuple[Turn, ...]:

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from flowproof.model.flow_spec import Mock
 from flowproof.model.jsonvalue import JsonValue, write
+from flowproof.model.traffic import Unserved
 from flowproof.model.turn import SideCall, Turn
 
 FORMAT = "flowproof-trace"
@@ -45,7 +46,8 @@ class Trace:
     `platform` like `linux-x86_64`. `retries_dropped` counts the transient failures that were
     left out. What a legacy trace does not tell is an empty text. Turns may share parts of their
     requests, so none of it may be changed. `side_calls` stand beside the conversation; each is
-    there once.
+    there once. `unserved` are the requests that nobody served, None where the recording does not
+    tell.
     """
 
     flowproof: str
@@ -61,3 +63,4 @@ class Trace:
     retries_dropped: int = 0
     pins: Pins = "whole"
     side_calls: tuple[SideCall, ...] = ()
+    unserved: tuple[Unserved, ...] | None = None

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from flowproof.errors import TraceTooLarge
 from flowproof.model import rawtext
 from flowproof.model.jsonvalue import JsonObject, JsonValue, same, write
+from flowproof.model.traffic import Unserved
 from flowproof.model.turn import Operation, Response, SideCall, Turn
 from flowproof.trace.decode import JSON_TYPE, MAX_PATCH, MAX_SIZE, MAX_TURNS
 from flowproof.trace.document import FORMAT, VERSION, Trace
@@ -67,6 +68,8 @@ def encode(trace: Trace) -> bytes:
             _side_call(call, request)
             for call, request in zip(trace.side_calls, _requests(trace.side_calls), strict=True)
         ]
+    if trace.unserved is not None:
+        document["unserved"] = list(map(_unserved, trace.unserved))
     data = pretty(document).encode()
     if len(data) > MAX_SIZE:
         raise TraceTooLarge(
@@ -89,6 +92,11 @@ def _turn(number: int, turn: Turn, request: JsonObject) -> JsonValue:
     if turn.mocked:
         stored["mocked"] = list(turn.mocked)
     return stored
+
+
+def _unserved(one: Unserved) -> JsonValue:
+    kind: JsonObject = {} if one.kind == "request" else {"kind": one.kind}
+    return {"method": one.method, "path": one.path, "count": one.count, **kind}
 
 
 def _side_call(call: SideCall, request: JsonObject) -> JsonValue:

@@ -20,6 +20,9 @@ from flowproof.model.jsonvalue import (
 
 Container: TypeAlias = "dict[str, JsonValue] | list[JsonValue]"
 
+_MEMBER = 16
+"""What a member of an object, or a step of a pointer, costs: as much time and memory as so many
+elements of a list."""
 _REACH = 16
 """How many elements to look ahead for the place where two lists agree again."""
 
@@ -219,6 +222,7 @@ class _Draft:
     def _open(self, tokens: tuple[str, ...]) -> Container:
         """The container at a path, with all containers above it, ready to be changed."""
         node = self.root = self._own(self.root)
+        self._spend(len(tokens) * _MEMBER)
         for token in tokens:
             if isinstance(node, dict):
                 if token not in node:
@@ -235,7 +239,7 @@ class _Draft:
             raise _Refused("it leads through a value that is neither an object nor a list")
         if id(value) in self._owned:
             return value
-        self._spend(len(value))
+        self._spend(len(value) * (_MEMBER if isinstance(value, dict) else 1))
         copy: Container = dict(value) if isinstance(value, dict) else list(value)
         self._owned[id(copy)] = copy
         return copy

@@ -22,6 +22,7 @@ from tests.dialects.ollama_tools import (
     split,
     text_line,
 )
+from tests.dialects.tools import WITH_USAGE
 
 CALLS = [
     message_line(1, tool_calls=[call("f", {"a": 1}, id="c1")]),
@@ -171,6 +172,14 @@ def test_lines_after_the_end_are_ignored_and_kept() -> None:
     assembled = assemble([*TEXT, message_line(content="more")])
     assert same(assembled.body, TEXT_BODY)
     assert assembled.complete and not assembled.lossless
+
+
+def test_a_call_after_the_end_is_told() -> None:
+    for frames, unread in ((CALLS, True), ([message_line(content="more")], False)):
+        assembler = CHAT.assembler(WITH_USAGE)
+        for frame in [*TEXT, *frames[:1]]:
+            assembler.feed(frame)
+        assert (assembler.unread is not None) is unread
 
 
 @pytest.mark.parametrize(

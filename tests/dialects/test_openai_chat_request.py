@@ -38,8 +38,6 @@ def result(call_id: str, content: JsonValue) -> JsonObject:
         "/v1/chat/completions/",
         "/v1/v1/chat/completions",
         "/gateway/team-a/openai/v1/chat/completions",
-        "/deployments/../chat/completions",
-        "/deployments/a/b/chat/completions",
     ],
 )
 def test_every_prefix_names_the_same_operation(path: str) -> None:
@@ -58,6 +56,13 @@ def test_a_deployment_in_the_path_names_the_model_and_is_part_of_the_operation()
         ("POST", "/v1/completions"),
         ("POST", "/v1/chat/completions/chatcmpl-1"),
         ("POST", "/v1/xchat/completions"),
+        ("POST", "/openai/deployments/my%20gpt/chat/completions"),
+        ("POST", "/openai/deployments/a%2Fb/chat/completions"),
+        ("POST", "/openai/deployments/team/gpt-4o/chat/completions"),
+        ("POST", "/openai/Deployments/-x/chat/completions"),
+        ("POST", "/openai/deployments/../chat/completions"),
+        ("POST", "/openai%2Fdeployments%2Fx/chat/completions"),
+        ("POST", "/openai/deployments/a/deployments/b/chat/completions"),
         ("POST", "/"),
         ("POST", ""),
     ],

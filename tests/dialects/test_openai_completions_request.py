@@ -24,8 +24,6 @@ COMPLETIONS = OpenAICompletions()
         "/v1/completions/",
         "/v1/v1/completions",
         "/gateway/team-a/openai/v1/completions",
-        "/deployments/../completions",
-        "/deployments/a/b/completions",
     ],
 )
 def test_every_prefix_names_the_same_operation(path: str) -> None:
@@ -54,6 +52,13 @@ def test_a_deployment_in_the_path_names_the_model_and_is_part_of_the_operation()
         ("POST", "/chat/completions/"),
         ("POST", "/deployments/gpt/chat/completions"),
         ("POST", "/deployments/chat/completions"),
+        ("POST", "/openai/deployments/my%20gpt/completions"),
+        ("POST", "/openai/deployments/a%2Fb/completions"),
+        ("POST", "/openai/deployments/team/gpt-4o/completions"),
+        ("POST", "/openai/Deployments/-x/completions"),
+        ("POST", "/openai/deployments/../completions"),
+        ("POST", "/openai%2Fdeployments%2Fx/completions"),
+        ("POST", "/openai/deployments/a/deployments/b/completions"),
         ("POST", "/v1/completions/cmpl-1"),
         ("POST", "/v1/xcompletions"),
         ("POST", "/"),

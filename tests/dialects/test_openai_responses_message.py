@@ -251,12 +251,20 @@ def test_an_answer_is_one_message() -> None:
     assert message.attachments == ("reasoning (3 characters)",)
 
 
-@pytest.mark.parametrize("status", ["incomplete", "failed", "cancelled", "completed", None])
+@pytest.mark.parametrize("status", ["incomplete", "cancelled", "completed", None])
 def test_an_answer_that_ended_says_what_its_items_say(status: str | None) -> None:
     body = response(said(text_part("Hi")), status=status, error={"message": "it broke"})
     assert RESPONSES.answer(body).messages == (Message("assistant", "Hi"),)
     # That nothing was called can be told.
-    assert RESPONSES.answer(response(status=status)).messages == (Message("assistant", None),)
+    answer = RESPONSES.answer(response(status=status))
+    assert answer.messages == (Message("assistant", None),)
+    assert not answer.failed
+
+
+def test_a_response_that_failed_is_no_answer_of_a_model() -> None:
+    body = response(said(text_part("Hi")), status="failed", error={"message": "it broke"})
+    answer = RESPONSES.answer(body)
+    assert (answer.messages, answer.failed, answer.id) == ((), True, "resp_1")
 
 
 @pytest.mark.parametrize(

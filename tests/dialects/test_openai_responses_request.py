@@ -39,7 +39,6 @@ USER: JsonObject = {"role": "user", "content": "u"}
         "/openai/v1/responses",
         "/openai/responses",
         "/gateway/team-a/v1/responses",
-        "/deployments/../responses",
     ],
 )
 def test_every_prefix_names_the_same_operation(path: str) -> None:
@@ -66,6 +65,9 @@ def test_a_deployment_in_the_path_names_the_model_and_is_part_of_the_operation()
         ("POST", "/v1/responses/input_tokens"),
         ("POST", "/v1/responses/compact"),
         ("POST", "/v1/xresponses"),
+        ("POST", "/openai/deployments/my%20gpt/responses"),
+        ("POST", "/openai/deployments/team/gpt-5/responses"),
+        ("POST", "/openai/deployments/../responses"),
         ("POST", "/v1/chat/completions"),
         ("POST", ""),
     ],

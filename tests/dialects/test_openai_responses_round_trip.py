@@ -55,7 +55,7 @@ def items(draw: st.DrawFn) -> JsonObject:
 
 @st.composite
 def bodies(draw: st.DrawFn) -> JsonObject:
-    status = draw(st.sampled_from(["completed", "incomplete", "failed", "cancelled", None]))
+    status = draw(st.sampled_from(["completed", "incomplete", "cancelled", None]))
     tier = draw(st.sampled_from(["default", None]))
     output = draw(st.lists(items(), max_size=3))
     body = response(*output, id=draw(TEXT), status=status, service_tier=tier)

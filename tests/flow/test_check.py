@@ -10,6 +10,7 @@ import pytest
 from flowproof.flow.boundary import Lanes
 from flowproof.flow.check import Checked, NotGreen, check
 from flowproof.flow.resolve_env import resolve_env
+from flowproof.model.agent_exit import AgentExit, Captured
 from flowproof.model.outcome import Divergence, Failed, Passed, Unjudged, Verdict
 from flowproof.model.phase import Phase
 from flowproof.model.traffic import ModelTraffic
@@ -170,3 +171,52 @@ def test_a_guard_on_an_argument_that_a_tool_does_not_take(tmp_path: Path) -> Non
     assert "name an argument that the tool has" in str(found.results[0].outcome)
     right = wrong.replace("emial", "email")
     assert checked(tmp_path, right, (said,), demanding=True).warnings == (runs,)
+
+
+def place_told(folder: Path, how: AgentExit, cwd: str = "") -> list[str]:
+    """What is said of where an agent ran, that sent no request and ended like this."""
+    (folder / "flows").mkdir()
+    spec = f"name: A\nagent: {{command: x{cwd}}}\nsteps: [{{prompt: go}}]\n"
+    made = replace(job(folder / "flows", spec), working_folder=folder)
+    with pytest.raises(NotGreen) as caught:
+        check(made, resolve_env(made, {}), how, Lanes((), ModelTraffic()))
+    return [text for text in caught.value.checked.warnings if "the agent ran in" in text]
+
+
+def printing(text: str) -> Captured:
+    return Captured(text, len(text))
+
+
+PYTHON = "python: can't open file '/w/a.py': [Errno 2] No such file or directory"
+NODE = "Error: Cannot find module '/w/a.js'"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param(ended(2, stderr=printing(PYTHON)), id="python"),
+        pytest.param(ended(1, stderr=printing(NODE)), id="node"),
+        pytest.param(ended(1, stderr=printing("No module named 'agents'")), id="module"),
+        pytest.param(ended(127), id="the shell's own status"),
+        pytest.param(ended(None, error="`./x` was not found from /w; check"), id="not started"),
+    ],
+)
+def test_an_agent_that_missed_a_file_is_told_where_it_ran(tmp_path: Path, how: AgentExit) -> None:
+    [told] = place_told(tmp_path, how)
+    assert told.startswith("the agent ran in .. as seen from its spec")
+
+
+@pytest.mark.parametrize(
+    ("how", "cwd"),
+    [
+        pytest.param(ended(-15, timed_out=True), "", id="a hang"),
+        pytest.param(ended(1, stderr=printing("KeyError: 'x'")), "", id="a crash"),
+        pytest.param(ended(0, stderr=printing(PYTHON)), "", id="it went on"),
+        pytest.param(ended(None, error="`x` was not found; install it"), "", id="not installed"),
+        pytest.param(
+            ended(2, stderr=printing(PYTHON)), ", cwd: ..", id="its author has said where"
+        ),
+    ],
+)
+def test_where_an_agent_ran_is_not_told_otherwise(tmp_path: Path, how: AgentExit, cwd: str) -> None:
+    assert place_told(tmp_path, how, cwd) == []

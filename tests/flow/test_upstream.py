@@ -20,6 +20,7 @@ from flowproof.flow.providers import (
 from flowproof.flow.upstream import choose_upstream
 
 GATEWAY = "http://gateway.example/v1"
+SAFE = "https://gateway.example/v1"
 KEY = "FLOWPROOF_AGENT_KEY"
 OWN = {KEY: "own"}
 KEYS = {
@@ -84,8 +85,8 @@ KEYS = {
             id="then the provider's own",
         ),
         pytest.param(
-            {"FLOWPROOF_AGENT_UPSTREAM": GATEWAY, "ANTHROPIC_API_KEY": "anthropic"},
-            GATEWAY,
+            {"FLOWPROOF_AGENT_UPSTREAM": SAFE, "ANTHROPIC_API_KEY": "anthropic"},
+            SAFE,
             "FLOWPROOF_AGENT_UPSTREAM",
             "ANTHROPIC_API_KEY",
             id="another one's for a named upstream",

@@ -190,3 +190,17 @@ def test_patches_stay_small() -> None:
     assert isinstance(old, dict) and isinstance(old["messages"], list)
     new: JsonValue = {**old, "messages": [*old["messages"][10:], "end"], "n": 2}
     assert len(write(diff(old, new))) < 1000
+
+
+def test_an_object_and_a_long_way_cost_more_than_a_list() -> None:
+    wide: JsonValue = {str(number): 0 for number in range(1000)}
+    with pytest.raises(PatchError, match="costs more"):
+        apply(wide, [op("add", "/a", 1)], Budget(10_000))
+    apply([0] * 1000, [op("add", "/-", 1)], Budget(10_000))
+    deep: JsonValue = 1
+    for _ in range(100):
+        deep = {"a": deep}
+    step = op("add", "/a" * 100, 2)
+    apply(deep, [step] * 4, Budget(10_000))
+    with pytest.raises(PatchError, match="costs more"):
+        apply(deep, [step] * 8, Budget(10_000))

@@ -23,6 +23,7 @@ EMBED = Operation("openai.embeddings", "/embeddings")
 COUNT = Operation("anthropic.count_tokens", "/messages/count_tokens")
 MODELS = Operation("openai.models", "/models?limit=2")
 OK = Response(200, {"data": []})
+PLAIN = trace_of(*conversation(1))
 LISTED = SideCall(MODELS, "GET", None, OK)
 
 bodies = st.dictionaries(st.sampled_from("abc"), values, max_size=3)
@@ -137,3 +138,27 @@ def test_a_defect_is_named(change: Callable[[Any], None], says: str) -> None:
     change(document)
     with pytest.raises(TraceCorrupt, match=says):
         decode((json.dumps(document) + "\n").encode(), "x")
+
+
+def growing(add: Callable[[int], Any], first: JsonValue, count: int) -> bytes:
+    """A trace of side calls each of which adds something to the one before."""
+    call: dict[str, Any] = {"endpoint": EMBED.dialect, "method": "POST", "path": EMBED.path}
+    call["response"] = {"status": 200, "body": 1}
+    document = json.loads(encode(PLAIN))
+    document["side_calls"] = [{**call, "request": {"body": first}}] + [
+        {**call, "request": {"base": number, "patch": [add(number)]}} for number in range(1, count)
+    ]
+    return (json.dumps(document) + "\n").encode()
+
+
+@pytest.mark.timeout(20)
+def test_calls_that_grow_by_a_key_each_time_are_refused_at_once() -> None:
+    data = growing(lambda at: {"op": "add", "path": f"/k{at}", "value": 1}, {}, 9000)
+    with pytest.raises(TraceCorrupt, match="costs more than a real conversation"):
+        decode(data, "a.trace.json")
+
+
+@pytest.mark.timeout(20)
+def test_calls_that_grow_by_a_text_each_time_are_read() -> None:
+    data = growing(lambda at: {"op": "add", "path": "/input/-", "value": "x"}, {"input": []}, 3000)
+    assert decode(data, "a.trace.json").side_calls[-1].request == {"input": ["x"] * 2999}
