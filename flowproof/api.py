@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
@@ -20,6 +20,7 @@ from flowproof.files import system_error
 from flowproof.flow.job import World
 from flowproof.model.clock import SystemClock
 from flowproof.model.run_record import FlowRecord, RunRecord
+from flowproof.suite.coverage import covers
 from flowproof.suite.discover import discover
 from flowproof.suite.expression import parse_expression
 from flowproof.suite.jobs import one_at_a_time, parse_jobs
@@ -45,7 +46,7 @@ class RunResult:
     @property
     def flows(self) -> tuple[FlowRecord, ...]:
         """Every flow with its verdict, in the order of the run."""
-        return self.record.flows
+        return tuple(self.record.flows)
 
     @property
     def passed(self) -> bool:
@@ -144,12 +145,15 @@ class Suite:
             project = Project(Path.cwd(), JobOptions("replay", strict=strict, timeout=timeout))
             suite = project.usable_suite(top if top.is_dir() else top.parent)
             selection = _selection(names, tags)
-            folder = Path(suite.folder) if suite else top
-            chosen = with_needed(select(discover([top]), selection, project, folder), project)
+            folder = Path(suite.folder) if suite else top.resolve()
+            specs = discover([top])
+            chosen = with_needed(select(specs, selection, project, folder), project)
             declared = suite.jobs if suite else None
             usual = "1" if one_at_a_time(chosen, project) else "auto"
             slots = parse_jobs(str(declared or usual if jobs is None else jobs), "jobs")
-            planning = PlanOptions(retries, record_missing=record_missing)
+            planning = PlanOptions(
+                retries, record_missing=record_missing, jobs_given=jobs is not None
+            )
             flows = plan(ordered(chosen, suite), project, planning)
         options = RunOptions(
             command="suite run",
@@ -158,7 +162,7 @@ class Suite:
             skip_untraced=True,
             record_missing=record_missing,
             allow_empty=allow_empty,
-            partial=selection.partial,
+            partial=selection.partial or not covers([top], specs, folder),
             jobs=slots,
             max_failures=max_failures,
             global_timeout=global_timeout,
@@ -205,9 +209,12 @@ def _path(given: str | os.PathLike[str] | None) -> Path | None:
 
 def _execute(flows: Sequence[PlannedFlow], project: Project, options: RunOptions) -> RunResult:
     clock = SystemClock()
-    world = World(clock, dict(os.environ), CommandDriver(clock=clock))
+    driver = CommandDriver(clock=clock)
+    world = World(clock, dict(os.environ), driver)
 
     async def main() -> RunRecord:
-        return await run_flows(flows, project, world, options, _Silence(), Interrupt())
+        record = await run_flows(flows, project, world, options, _Silence(), Interrupt())
+        return replace(record, flows=tuple(record.flows))
 
-    return RunResult(anyio.run(main))
+    with driver.prestart():
+        return RunResult(anyio.run(main))

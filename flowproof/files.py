@@ -6,7 +6,9 @@ system refuses is put into words here too.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +17,27 @@ from pathlib import Path
 def shortened(path: str) -> str:
     """A path as a message can hold it: of a very long one, its beginning and its end."""
     return path if len(path) <= 300 else f"{path[:140]}…{path[-140:]}"
+
+
+def place(path: Path) -> Path:
+    """The one spelling of a file: its folder without symbolic links, and its own name, which may
+    be a link. Two names in one folder are two files, whatever they lead to."""
+    return path.parent.resolve() / path.name
+
+
+def read_regular(path: Path, limit: int) -> bytes | None:
+    """All of a regular file; None if it holds more than `limit` bytes.
+
+    :raises OSError: if it cannot be read, or is a pipe, a device or a folder: that might never
+        end.
+    """
+    # A pipe must not wait for its writer.
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        data = file.read(limit + 1)
+    return data if len(data) <= limit else None
 
 
 def system_error(error: OSError) -> str:

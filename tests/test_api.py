@@ -98,6 +98,15 @@ def test_a_suite() -> None:
     assert strict.exit_code == 2
 
 
+def test_a_part_of_a_suite_is_partial() -> None:
+    Path("suite.yaml").write_text("name: s\n", "utf-8")
+    Path("sub").mkdir()
+    Path("sub/y.flow.yaml").write_text(spec("Other"), "utf-8")
+    assert Suite("sub").run(allow_empty=True).record.partial
+    assert Suite("x.flow.yaml").run().record.partial
+    assert not Suite(".").run().record.partial
+
+
 def test_a_suite_in_which_nothing_ran(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert Suite("empty").run().exit_code == 5

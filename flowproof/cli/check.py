@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from flowproof.cli.options import Output, output_options, put, say
+from flowproof.cli.options import Output, environment, output_options, put, say
 
 
 @click.command("check")
@@ -18,6 +18,7 @@ def command(paths: tuple[Path, ...], output: Output) -> int:
     from flowproof.flow.compile import compile_flow
     from flowproof.flow.job import relative
     from flowproof.model.jsonvalue import JsonValue, write
+    from flowproof.report.ci import defused, defused_json, obeys_its_log
     from flowproof.spec.flow import load_flow
     from flowproof.spec.suite import load_suite
     from flowproof.suite.discover import discover, nearest_suite
@@ -25,6 +26,7 @@ def command(paths: tuple[Path, ...], output: Output) -> int:
     from flowproof.suite.project import require_version
 
     here = Path.cwd()
+    obeys = obeys_its_log(environment())
     specs = discover(paths)
     suites = dict.fromkeys(
         suite for spec in specs if (suite := nearest_suite(spec.parent)) is not None
@@ -53,12 +55,14 @@ def command(paths: tuple[Path, ...], output: Output) -> int:
             for p in problems
         ]
         checked: list[JsonValue] = [relative(path, here) for path in (*suites, *specs)]
-        put(write({"checked": checked, "problems": listed}) + "\n")
+        text = write({"checked": checked, "problems": listed}) + "\n"
+        put(defused_json(text) if obeys else text)
     else:
         for problem in problems:
-            say(str(problem))
+            say(defused(str(problem)) if obeys else str(problem))
         for place in later:
-            say(f"{place} is valid, and this version cannot run it")
+            said = f"{place} is valid, and this version cannot run it"
+            say(defused(said) if obeys else said)
         files = len(specs) + len(suites)
         if not output.quiet or problems:
             found = f"{len(problems) or 'no'} problem{'s' * (len(problems) != 1)}"

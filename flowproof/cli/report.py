@@ -62,23 +62,44 @@ def merge_blobs(
     reporting = Reporting(chosen_reports(kinds, reports_dir), junit_detail)
     merged = merge(find_blobs(folders), new_run_id(SystemClock().now(), os.urandom(3)))
     here = Path.cwd()
+    folder = _folder(merged, here)
     written = write_reports(reporting, merged.record, here, environment())
-    _remember(merged, here)
+    _remember(merged, folder, here)
     _tell(merged, written, output)
     return 0
 
 
-def _remember(merged: Merged, here: Path) -> None:
+def _folder(merged: Merged, here: Path) -> Path | None:
+    """The folder of the run's suite; None if it does not lie here.
+
+    :raises UsageError: if its flows lie here and the folder does not, or leads away.
+    """
+    from flowproof.errors import UsageError
+    from flowproof.files import shortened
+
+    record, folder = merged.record, here / merged.folder
+    if not merged.folder or not record.flows or not _lies_here(record, here):
+        return None
+    if not folder.is_dir() or not folder.resolve().is_relative_to(here.resolve()):
+        raise UsageError(
+            f"the blobs say that their suite is in {shortened(merged.folder)}, which is no folder "
+            "below this one; merge where the shards ran"
+        )
+    return folder
+
+
+def _remember(merged: Merged, folder: Path | None, here: Path) -> None:
     """Keep the run as if it had been run here, where its suite lies here."""
     from flowproof.errors import UsageError
+    from flowproof.suite.project import JobOptions, Project
     from flowproof.suite.run_store import keep, remember
 
-    folder, record = here / merged.folder, merged.record
-    if not merged.folder or not record.flows or not _lies_here(record, here):
+    record = merged.record
+    if folder is None:
         return
     try:
         keep(record, folder)
-        remember(record, folder, here)
+        remember(record, folder, Project(here, JobOptions("replay")))
     except UsageError as error:
         say(f"warning: {error}")
 

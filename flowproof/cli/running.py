@@ -99,7 +99,7 @@ def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int
         from flowproof.cli.github import tell_github
 
         tell_github(record, project.here, environ)
-    written = _write(plan, record, project.here, environ, head)
+    written = _write(plan, record, project, environ, head)
     if not output.quiet or record.exit_code:
         shown = written if plan.reporting.folders or output.verbose else []
         _sum_up(record, shown, plan, output, environ)
@@ -136,9 +136,13 @@ def _told(record: RunRecord, environ: Mapping[str, str]) -> ExitCode:
 
 
 async def _listen(interrupt: Interrupt, view: Progress) -> None:
-    """End the run on the first Ctrl-C or SIGTERM, and the process at once on the second: the
-    guard of each agent ends its tree when we are gone."""
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    """End the run on the first Ctrl-C, SIGTERM or SIGHUP, and the process at once on the second:
+    the guard of each agent ends its tree when we are gone."""
+    ending = [signal.SIGINT, signal.SIGTERM]
+    # Under nohup a run goes on when its terminal goes.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        ending.append(signal.SIGHUP)
+    with anyio.open_signal_receiver(*ending) as signals:
         async for number in signals:
             if interrupt.requested:
                 # First, so that a third ends us even while a terminal takes no output.
@@ -166,7 +170,7 @@ def _require_writable(folders: Iterable[Path]) -> None:
 def _write(
     plan: Plan,
     record: RunRecord,
-    here: Path,
+    project: Project,
     environ: Mapping[str, str],
     head: BlobHead | None,
 ) -> list[str]:
@@ -174,9 +178,9 @@ def _write(
 
     try:
         kept = [str(keep(record, plan.folder))]
-        remember(record, plan.folder, here)
+        remember(record, plan.folder, project)
     except UsageError as error:
         # Nobody asked for it, and the run is what it is.
         say(f"warning: {error}")
         kept = []
-    return write_reports(plan.reporting, record, here, environ, head) or kept
+    return write_reports(plan.reporting, record, project.here, environ, head) or kept

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from flowproof.suite.engines.interface import OpenEngine
 
 F = TypeVar("F", bound=Callable[..., Any])
-_LONGEST = 7 * 24 * 3600.0
+_SHORTEST, _LONGEST = 0.001, 7 * 24 * 3600.0
+_NUMBER = re.compile(r"(?:[0-9]{1,9}\.?|[0-9]{0,9}\.[0-9]{1,9})(?:[eE][+-]?[0-9]{1,2})?")
 _ADDRESS = re.compile(r"(tcp|tls)://[^\s/]{1,255}:[0-9]{1,5}")
 
 
@@ -73,6 +74,26 @@ class Running:
         return partial(open_dask, DaskOptions(self.scheduler, slots))
 
 
+def _seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
+    """The seconds that a time stands for, written with a unit as in a spec, or without one.
+
+    :raises click.BadParameter: if it is none, or too short or long to wait.
+    """
+    if text is None:
+        return None
+    from flowproof.spec.shapes import DURATION_ACCEPTED, with_unit
+
+    seconds = with_unit(text)
+    if seconds is None and _NUMBER.fullmatch(text):
+        seconds = float(text)
+    if seconds is None:
+        raise click.BadParameter(f"{shortened(text)}: expected {DURATION_ACCEPTED}", ctx, param)
+    if not _SHORTEST <= seconds <= _LONGEST:
+        bounds = f"from {_SHORTEST * 1000:g}ms to {_LONGEST / 3600:g}h"
+        raise click.BadParameter(f"{shortened(text)}: {bounds}", ctx, param)
+    return seconds
+
+
 def running_options(function: F) -> F:
     """Add -j, --retries, --fail-on-flaky, --repeat, -x, --max-failures, --timeout,
     --global-timeout, --engine and --scheduler, passed on as one `running`."""
@@ -107,7 +128,6 @@ def running_options(function: F) -> F:
     gathered.__name__ = function.__name__
     gathered.__doc__ = function.__doc__
     gathered.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
-    seconds = click.FloatRange(0.001, _LONGEST)
     for option in (
         click.option(
             "--scheduler",
@@ -123,12 +143,15 @@ def running_options(function: F) -> F:
         ),
         click.option(
             "--global-timeout",
-            metavar="SECONDS",
-            type=seconds,
+            metavar="TIME",
+            callback=_seconds,
             help="End the whole run after this time, with reports of what finished.",
         ),
         click.option(
-            "--timeout", metavar="SECONDS", type=seconds, help="The most that one flow may take."
+            "--timeout",
+            metavar="TIME",
+            callback=_seconds,
+            help="The most that one flow may take: seconds, or such as 90s or 5m.",
         ),
         click.option(
             "--max-failures",

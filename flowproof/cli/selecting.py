@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from flowproof.errors import UsageError
+from flowproof.files import shortened
 
 if TYPE_CHECKING:
     from flowproof.suite.project import Project
@@ -35,15 +38,19 @@ class Found:
     where its state and its run records are kept. `suite_jobs` is what the suite says about how
     many run at once, `one_at_a_time` that it has hooks around each flow, which may not bear two
     of them. `seconds` is how long flows took when the whole suite last ran. `discovered` are all
-    flows that the `selection` chose from."""
+    flows that the `selection` chose from, and `needed_by` has those that are there only because
+    another, the value, needs them. The run is `partial` if a part of the suite is not in it;
+    `left_out` says so of all parts that shards divide."""
 
     specs: tuple[Path, ...]
     suite: str
     folder: Path
     partial: bool
+    left_out: bool
     warnings: tuple[str, ...]
     discovered: tuple[Path, ...]
     selection: Selection
+    needed_by: Mapping[Path, Path] = field(default_factory=dict)
     suite_jobs: str | None = None
     one_at_a_time: bool = False
     seconds: Mapping[Path, float] = field(default_factory=dict)
@@ -97,45 +104,80 @@ def found_below(paths: Sequence[Path], chosen: Chosen, project: Project) -> Foun
 
     :raises UsageError: if a path or an option cannot be used.
     """
-    from flowproof.suite.discover import SUFFIX, discover
+    from flowproof.suite.discover import SUFFIX, discover, nearest_suite
     from flowproof.suite.jobs import one_at_a_time
-    from flowproof.suite.needs import with_needed
+    from flowproof.suite.needs import needing, with_needed
     from flowproof.suite.order import ordered
-    from flowproof.suite.selection import select, without_line
+    from flowproof.suite.selection import select, why_none, without_line
 
+    seed = None if chosen.shuffle is None else _seed(chosen.shuffle)
     given = [without_line(path.absolute()) for path in paths] or [project.here]
     specs = discover(given)
     top = given[0] if given[0].is_dir() else given[0].parent
     suite = project.usable_suite(top)
-    folder = Path(suite.folder) if suite else top
+    file = nearest_suite(top)
+    folder = file.parent if file else top.resolve()
     warnings: list[str] = []
     if not specs:
         warnings.append(f"there is no *{SUFFIX} below {', '.join(map(str, given))}")
-    seed = chosen.shuffle
     if seed is not None:
-        seed = seed or os.urandom(4).hex()
         warnings.append(f"the order is shuffled; --shuffle={seed} gives the same again")
     selection = _selection(chosen, seed, folder)
-    selected = with_needed(select(specs, selection, project, folder), project)
+    chosen_ones = select(specs, selection, project, folder)
+    selected = with_needed(chosen_ones, project)
     if specs and not selected:
-        warnings.append(f"none of {len(specs)} flows is selected")
+        warnings.append(why_none(specs, selection, project))
+    left_out = _leaves_out(selection, given, specs, folder)
     return Found(
-        ordered(selected, suite),
-        suite.name if suite else top.name,
-        folder,
-        selection.partial,
-        tuple(warnings),
-        specs,
-        selection,
-        suite.jobs if suite else None,
-        one_at_a_time(selected, project),
-        {} if seed is not None else _timed(selected, folder),
+        specs=ordered(selected, suite),
+        suite=suite.name if suite else top.name,
+        folder=folder,
+        partial=left_out or selection.shard is not None,
+        left_out=left_out,
+        warnings=tuple(warnings),
+        discovered=specs,
+        selection=selection,
+        needed_by=needing(chosen_ones, selected, project),
+        suite_jobs=suite.jobs if suite else None,
+        one_at_a_time=one_at_a_time(selected, project),
+        seconds={} if seed is not None else _timed(selected, folder),
     )
+
+
+def _seed(given: str) -> str:
+    """The seed of a shuffle: a new one where none was given.
+
+    :raises UsageError: for what was meant as a path, which the option before it swallowed.
+    """
+    if not given:
+        return os.urandom(4).hex()
+    if "/" in given or given.endswith(".flow.yaml") or _is_there(given):
+        shown = shortened(given)
+        raise UsageError(
+            f"--shuffle {shown}: this is a path and no seed; write --shuffle=SEED and then the "
+            "path, or --shuffle behind it"
+        )
+    return given
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False  # no file can have this name
+
+
+def _leaves_out(
+    selection: Selection, given: Sequence[Path], specs: Sequence[Path], folder: Path
+) -> bool:
+    """Whether flows of the suite are left out of all parts that shards divide."""
+    from flowproof.suite.coverage import covers
+
+    return replace(selection, shard=None).partial or not covers(given, specs, folder)
 
 
 def _timed(specs: Sequence[Path], folder: Path) -> dict[Path, float]:
     """What is known of how long these flows take; it decides which begins first, no more."""
-    from flowproof.errors import UsageError
     from flowproof.suite.durations import FILE, read_durations
     from flowproof.suite.selection import key_of
 
@@ -148,7 +190,6 @@ def _timed(specs: Sequence[Path], folder: Path) -> dict[Path, float]:
 
 
 def _selection(chosen: Chosen, seed: str | None, folder: Path) -> Selection:
-    from flowproof.errors import UsageError
     from flowproof.suite.durations import read_durations
     from flowproof.suite.expression import parse_expression
     from flowproof.suite.last_failed import read_failed

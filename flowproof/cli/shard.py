@@ -55,7 +55,7 @@ def head_of(
         flows=len(planned),
         planned=planned_digest([relative(spec, here) for spec in planned]),
         selection=tuple((name, _short(value)) for name, value in options),
-        partial=whole.partial,
+        partial=found.left_out,
         folder="" if folder.startswith("..") else folder,
     )
 

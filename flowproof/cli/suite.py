@@ -28,6 +28,10 @@ _ONE_AT_A_TIME = (
     "flows run one at a time, since a suite has before_each or after_each; `jobs:` in the suite "
     "or -j says otherwise"
 )
+_TAKES_TURNS = (
+    "flows of the suite in {} run one at a time: it has before_each or after_each and no `jobs:`, "
+    "or `jobs: 1`; -j says otherwise"
+)
 _GITHUB = "github"
 _KINDS = (*KINDS, BLOB, _GITHUB)
 
@@ -144,7 +148,7 @@ def run_suite(
     from flowproof.cli.selecting import found_below
     from flowproof.drivers.command import CommandDriver
     from flowproof.model.clock import SystemClock
-    from flowproof.suite.plan import PlanOptions, plan
+    from flowproof.suite.plan import PlanOptions, plan, taking_turns
     from flowproof.suite.project import JobOptions, Project
 
     protect_keys(environment())
@@ -160,11 +164,13 @@ def run_suite(
     slots_of = partial(asked.slots, found.suite_jobs, found.one_at_a_time)
     slots, engine = slots_of(), asked.opened(slots_of)
     quiet = slots > 1 or len(found.specs) < 2 or not found.one_at_a_time
-    options = PlanOptions(asked.retries, asked.repeat, record_missing)
+    options = PlanOptions(asked.retries, asked.repeat, record_missing, asked.jobs is not None)
+    flows = plan(found.specs, project, options, found.seconds)
+    turns = () if slots == 1 else tuple(map(_TAKES_TURNS.format, taking_turns(flows)))
     wanted = Plan(
         command="suite run",
         suite=found.suite,
-        flows=plan(found.specs, project, options, found.seconds),
+        flows=flows,
         folder=found.folder,
         skip_untraced=True,
         record_missing=record_missing,
@@ -176,7 +182,7 @@ def run_suite(
         fail_on_flaky=asked.fail_on_flaky,
         reporting=reported,
         head=head,
-        warnings=found.warnings if quiet else (*found.warnings, _ONE_AT_A_TIME),
+        warnings=(*found.warnings, *(() if quiet else (_ONE_AT_A_TIME,)), *turns),
         github=_tells_github(()) if github is None else github,
         slowest=slowest,
         engine=engine,
@@ -191,10 +197,12 @@ def run_suite(
 @selection_options
 @output_options
 def list_flows(paths: tuple[Path, ...], chosen: Chosen, output: Output) -> int:
-    """Print which flows `suite run` would run, in order, and why one would be skipped."""
+    """Print which flows `suite run` would run, in the order of its reports, and why one would be
+    skipped. Those that took longest begin first."""
     from flowproof.cli.selecting import found_below
     from flowproof.errors import ExitCode
     from flowproof.model.jsonvalue import JsonValue, write
+    from flowproof.report.ci import defused, defused_json, obeys_its_log
     from flowproof.suite.listing import listed
     from flowproof.suite.project import JobOptions, Project
 
@@ -202,13 +210,17 @@ def list_flows(paths: tuple[Path, ...], chosen: Chosen, output: Output) -> int:
     found = found_below(paths, chosen, project)
     for warning in found.warnings:
         say(f"warning: {warning}")
-    entries = [listed(spec, project, environment()) for spec in found.specs]
+    needed, environ = found.needed_by, environment()
+    obeys = obeys_its_log(environ)
+    entries = [listed(spec, project, environ, needed.get(spec)) for spec in found.specs]
     if output.json:
         flows: list[JsonValue] = [entry.as_json() for entry in entries]
-        put(write({"suite": found.suite, "partial": found.partial, "flows": flows}) + "\n")
+        text = write({"suite": found.suite, "partial": found.partial, "flows": flows}) + "\n"
+        put(defused_json(text) if obeys else text)
     else:
         for entry in entries:
-            put(entry.line() + "\n")
+            line = entry.line()
+            put((defused(line) if obeys else line) + "\n")
     if any(entry.exit_code for entry in entries):
         return int(ExitCode.AUTHOR_ERROR)
     return int(ExitCode.PASSED if entries else ExitCode.NOTHING_RAN)

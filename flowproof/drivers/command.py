@@ -15,7 +15,7 @@ import anyio
 
 from flowproof.drivers.capture import DEFAULT_LIMIT, Collector
 from flowproof.drivers.interface import Launch
-from flowproof.drivers.tree import ProcessTree, TreeEnd
+from flowproof.drivers.tree import ProcessTree, TreeEnd, Trees
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.clock import Clock
 
@@ -27,19 +27,19 @@ _DRAIN_SECONDS = 1.0
 """How long output is still read once the tree is gone: a process outside may hold a pipe."""
 
 
-def platform_tree(grace: float) -> ProcessTree:
-    """The most that this platform can do about a process tree.
+def platform_trees() -> Trees:
+    """The most that this platform can do about process trees.
 
     :raises OSError: if the system has no process or descriptor left.
     """
     if sys.platform == "linux":
-        from flowproof.drivers.guarded import GuardedTree
+        from flowproof.drivers.guards import Guards
 
-        return GuardedTree(grace)
+        return Guards()
     else:
-        from flowproof.drivers.portable import SessionTree
+        from flowproof.drivers.portable import SessionTrees
 
-        return SessionTree(grace)
+        return SessionTrees()
 
 
 class CommandDriver:
@@ -56,32 +56,31 @@ class CommandDriver:
         grace: float = 2.0,
         limit: int = DEFAULT_LIMIT,
         on_output: OnOutput | None = None,
-        new_tree: Callable[[float], ProcessTree] = platform_tree,
+        new_trees: Callable[[], Trees] = platform_trees,
     ) -> None:
         self._clock = clock
         self._grace = grace
         self._limit = limit
         self._on_output = on_output
-        self._new_tree = new_tree
-        self._prestarted: list[ProcessTree] = []
+        self._new_trees = new_trees
+        # Mutable: what the runs within `prestart` share.
+        self._shared: Trees | None = None
 
     @contextlib.contextmanager
     def prestart(self) -> Iterator[None]:
-        """Get a process ready for the next `run`, while the caller does something else.
+        """Get ready to run agents, while the caller does something else: all that run until this
+        is left start sooner, and cost less.
 
-        Needs no event loop. What no `run` took up is ended on leaving.
+        Needs no event loop.
         """
-        tree = None
-        # Only a head start: a system out of processes is reported by `run`.
-        with contextlib.suppress(OSError):
-            tree = self._new_tree(self._grace)
-            self._prestarted.append(tree)
-        try:
-            yield
-        finally:
-            if tree is not None and tree in self._prestarted:
-                self._prestarted.remove(tree)
-                tree.close()
+        with contextlib.ExitStack() as stack:
+            # Only a head start: a system out of processes is reported by `run`.
+            with contextlib.suppress(OSError):
+                self._shared = stack.enter_context(contextlib.closing(self._new_trees()))
+            try:
+                yield
+            finally:
+                self._shared = None
 
     async def run(self, launch: Launch) -> AgentExit:
         """Run the agent and wait until it and everything it started is gone.
@@ -92,12 +91,13 @@ class CommandDriver:
         began = self._clock.monotonic()
         stdout, stderr = Collector(self._limit), Collector(self._limit)
         timed_out = False
-        try:
-            tree = self._prestarted.pop() if self._prestarted else self._new_tree(self._grace)
-        except OSError as error:
-            ended = TreeEnd(None, f"no process could be made for `{launch.argv[0]}`: {error}")
-        else:
-            with contextlib.closing(tree):
+        with contextlib.ExitStack() as stack:
+            try:
+                trees = self._shared or stack.enter_context(contextlib.closing(self._new_trees()))
+                tree = stack.enter_context(contextlib.closing(trees.new(self._grace)))
+            except OSError as error:
+                ended = TreeEnd(None, f"no process could be made for `{launch.argv[0]}`: {error}")
+            else:
                 ended, timed_out = await self._supervise(tree, launch, stdout, stderr)
         return AgentExit(
             status=ended.status,

@@ -1,7 +1,7 @@
 """The process between flowproof and an agent: it starts the agent and ends its whole tree.
 
-Counterpart: `guarded.py`, which runs this file with `-I -S`. Every agent waits for this start-up
-and pays for it, so it imports the standard library only, and little of that.
+Counterparts: `guard_server.py`, which forks it, and `guarded.py`, which speaks with it. Every run
+waits for its start-up, so it imports the standard library only, and little of that.
 """
 
 # The protocol, in bytes. Standard input is one end of a socket pair; standard output and error
@@ -11,7 +11,7 @@ and pays for it, so it imports the standard library only, and little of that.
 #
 #   in   LENGTH\n grace cwd COUNT word… NAME=value…    once; LENGTH counts what follows it
 #   in   end of input                          stop: end the whole tree
-#   out  forked PID                            about to become the agent
+#   out  forked GUARD AGENT                    two process ids; about to become the agent
 #   out  failed fork|cwd|exec ERRNO REASON     last, if it did not
 #   out  exited STATUS                         negative for a signal
 #   out  ended SURVIVORS LEFT                  last; then the guard exits
@@ -120,6 +120,12 @@ def signal_tree(root: int, number: int, *extra: int) -> None:
             pass  # gone, or of another user; the caller looks again
 
 
+def ignore_signals() -> None:
+    """Ignore whatever may be ignored, but for faults."""
+    for number in signal.valid_signals() - _UNCATCHABLE - _FAULTS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 class Request:
     """What is to be started: words, folder and environment as bytes, `grace` in seconds."""
 
@@ -138,12 +144,22 @@ def hexed(*texts: str) -> str:
     return ",".join(text.encode("utf-8", "surrogateescape").hex() for text in texts) or "-"
 
 
-def _prctl(option: int, value: int) -> None:
+def load_prctl() -> None:
+    """Get ready to call it, once for all guards that are forked."""
+    global _prctl
     import ctypes  # flowproof reads this file too, and has no use for it
 
-    library = ctypes.CDLL(None, use_errno=True)
-    if library.prctl(option, ctypes.c_ulong(value)):
-        raise OSError(ctypes.get_errno(), f"prctl {option} failed")
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+
+    def checked(option: int, value: int) -> None:
+        if prctl(option, ctypes.c_ulong(value)):
+            raise OSError(ctypes.get_errno(), f"prctl {option} failed")
+
+    _prctl = checked
+
+
+def _prctl(option: int, value: int) -> None:
+    raise RuntimeError("load_prctl() comes first")
 
 
 def _become_agent(
@@ -169,7 +185,7 @@ def _become_agent(
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         # Said from here, so that an agent that kills its guard at once is known all the same.
-        os.write(control, b"forked %d\n" % os.getpid())
+        os.write(control, b"forked %d %d\n" % (guard, os.getpid()))
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         stage = "cwd"
         os.chdir(cwd)
@@ -184,9 +200,12 @@ def _become_agent(
 
 
 class Guard:
-    """One agent and everything below it, from the request to the last process."""
+    """One agent and everything below it, from the request to the last process.
 
-    def __init__(self, control: int = 0) -> None:
+    `runner`, if there is one, is a pidfd of flowproof's process.
+    """
+
+    def __init__(self, runner: int | None, control: int = 0) -> None:
         self.stopped = False
         self.agent = 0
         self.status: int | None = None
@@ -198,27 +217,19 @@ class Guard:
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
         self._poll.register(self._wake, select.POLLIN)
+        if runner is not None:
+            # Its death shows even where some fork of it still holds the control socket.
+            self._poll.register(runner, select.POLLIN)
         self._take_signals(writer)
-        self._watch_parent()
         _prctl(PR_SET_CHILD_SUBREAPER, 1)
 
     def _take_signals(self, wake: int) -> None:
-        """Ignore what a group or a terminal may send; SIGTERM means stop."""
-        for number in signal.valid_signals() - _UNCATCHABLE - _FAULTS:
-            signal.signal(number, signal.SIG_IGN)
+        """SIGTERM means stop; what else a group or a terminal may send stays ignored."""
         for number in (signal.SIGTERM, signal.SIGCHLD):
             # Their numbers arrive through the pipe; nothing is left to do in a handler.
             signal.signal(number, lambda *_: None)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-
-    def _watch_parent(self) -> None:
-        """Notice flowproof's death even where some fork of it still holds the control socket."""
-        try:
-            parent = os.pidfd_open(os.getppid())
-        except (AttributeError, OSError):
-            return  # before Linux 5.3 the end of input has to do
-        self._poll.register(parent, select.POLLIN)
 
     def pause(self, seconds: float | None) -> None:
         """Sleep until something happens, at most so long; take in what was sent."""
@@ -325,9 +336,3 @@ class Guard:
             survivors = names(descendants(os.getpid()))
         left = self.end(request.grace)
         self.report(f"ended {hexed(*survivors)} {hexed(*left)}")
-
-
-def main() -> None:
-    """Guard one agent, and end the process."""
-    Guard().run()
-    os._exit(0)

@@ -1,6 +1,7 @@
 """An agent's process tree on Linux, where a guard process ends it even if flowproof is killed.
 
-Counterpart: `guard.py`, which holds the protocol spoken here. Out of reach: what a service
+Counterparts: `guard.py`, which holds the protocol spoken here, and `guards.py`, which gets one
+guard for each tree. Out of reach: what a service
 outside the tree starts on request (a container daemon, a job scheduler), and sessions of an
 agent that kills its own guard, which is reported as an error.
 """
@@ -11,9 +12,8 @@ import contextlib
 import os
 import signal
 import socket
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
+from typing import TypeAlias
 
 import anyio
 
@@ -23,24 +23,9 @@ from flowproof.drivers.start_error import start_error, unpassable
 from flowproof.drivers.tree import TreeEnd
 
 _PATIENCE_SECONDS = 10.0
-_EXIT_SECONDS = 2.0
 
-
-# Imported and not run as a script, so that Python uses the compiled module that importing it here
-# has left, and checks that it is up to date. The standard library comes first on the path.
-_START = "import sys; sys.path.append(sys.argv[1]); import guard; guard.main()"
-
-
-def guard_command() -> list[str]:
-    """How a guard is started."""
-    # UTF-8 mode makes texts about failures the same in any locale.
-    folder = str(Path(guard.__file__).resolve().parent)
-    return [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _START, folder]
-
-
-def _guard_environment() -> dict[str, str]:
-    """What the guard's interpreter may need to start; an agent can read it, so nothing else."""
-    return {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+StartGuard: TypeAlias = Callable[[int, int, int], None]
+"""Starts a guard with these descriptors: its control socket, its agent's output and errors."""
 
 
 def request_bytes(launch: Launch, grace: float) -> bytes:
@@ -59,7 +44,7 @@ def _texts(field: str) -> list[str]:
 
 
 class GuardedTree:
-    """Starts its guard at once; `grace` is the time in seconds between SIGTERM and SIGKILL.
+    """Has its guard started at once; `grace` is the time in seconds between SIGTERM and SIGKILL.
 
     `patience` is how many seconds beyond its own bounds a guard may take to end a tree: on a
     machine that the tree keeps busy, giving the guard up early would set the tree free.
@@ -67,13 +52,16 @@ class GuardedTree:
     :raises OSError: if the guard cannot be started.
     """
 
-    def __init__(self, grace: float, *, patience: float = _PATIENCE_SECONDS) -> None:
+    def __init__(
+        self, start: StartGuard, grace: float, *, patience: float = _PATIENCE_SECONDS
+    ) -> None:
         self._grace = grace
         bounds = grace + guard.SETTLE_SECONDS + guard.KILL_SECONDS
         self._longest_end = bounds + patience
         self._received = bytearray()
         self._launch: Launch | None = None
-        self._agent = 0
+        self._guard = self._agent = 0
+        self._over = False
         self._ended = False
         self._status: int | None = None
         self._error = ""
@@ -88,15 +76,7 @@ class GuardedTree:
             self.stderr, stderr = os.pipe()
             ours.callback(os.close, self.stderr)
             theirs.callback(os.close, stderr)
-            self._guard = subprocess.Popen(
-                guard_command(),
-                stdin=control.fileno(),
-                stdout=stdout,
-                stderr=stderr,
-                env=_guard_environment(),
-                cwd="/",
-                start_new_session=True,
-            )
+            start(control.fileno(), stdout, stderr)
             self._descriptors = ours.pop_all()
         self._control.setblocking(False)
         os.set_blocking(self.stdout, False)
@@ -116,7 +96,7 @@ class GuardedTree:
         """Have the guard end what is left, and wait for its last word."""
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_WR)
-        self._guard.send_signal(signal.SIGCONT)  # the agent may have stopped it
+        self._signal_guard(signal.SIGCONT)  # the agent may have stopped it
         with anyio.move_on_after(self._longest_end):
             while (message := await self._receive()) is not None:
                 self._note(message)
@@ -125,18 +105,13 @@ class GuardedTree:
         return TreeEnd(self._status, self._error, self._survivors)
 
     def close(self) -> None:
-        """Give every descriptor back and reap the guard; an unused guard leaves at once."""
+        """Give every descriptor back; an unused guard leaves at once."""
         self._descriptors.close()
-        try:
-            self._guard.wait(_EXIT_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._guard.kill()
-            self._guard.wait()
 
     def _note(self, message: list[str]) -> None:
         match message:
-            case ["forked", pid]:
-                self._agent = int(pid)
+            case ["forked", guard, agent]:
+                self._guard, self._agent = int(guard), int(agent)
             case ["exited", status]:
                 self._status = int(status)
             case ["ended", survivors, left]:
@@ -150,18 +125,23 @@ class GuardedTree:
 
     def _give_up(self) -> None:
         """The guard is gone or hangs without having ended the tree: do what can still be done."""
-        if self._guard.poll() is None:
-            guard.signal_tree(self._guard.pid, signal.SIGKILL)
-            self._guard.kill()
-        status = self._guard.wait()
+        if self._guard and not self._over:
+            guard.signal_tree(self._guard, signal.SIGKILL)
+            self._signal_guard(signal.SIGKILL)
         if self._agent:
             with contextlib.suppress(OSError):
                 os.killpg(self._agent, signal.SIGKILL)
         if self._status is None:
             self._error = (
-                f"the guard process of the agent ended before the agent did (status {status}); "
-                "processes that the agent started may still run"
+                "the guard process of the agent ended before the agent did; processes that the "
+                "agent started may still run"
             )
+
+    def _signal_guard(self, number: int) -> None:
+        # It holds the other end of the socket: until that is closed, the id is its own.
+        if self._guard and not self._over:
+            with contextlib.suppress(OSError):
+                os.kill(self._guard, number)
 
     async def _send(self, line: bytes) -> None:
         rest = memoryview(line)
@@ -184,6 +164,7 @@ class GuardedTree:
             except OSError:
                 data = b""
             if not data:
+                self._over = True
                 return None
             self._received += data
         line = self._received[:end].decode()

@@ -25,6 +25,20 @@ _KILL_SECONDS = 2.0
 """How long killed processes may take to vanish; an init that does not reap keeps them listed."""
 
 
+class SessionTrees:
+    """Makes trees that share nothing."""
+
+    def new(self, grace: float) -> SessionTree:
+        """A tree for one agent.
+
+        :raises OSError: if no pipe can be made.
+        """
+        return SessionTree(grace)
+
+    def close(self) -> None:
+        """Nothing is left to do."""
+
+
 class SessionTree:
     """Ends the agent's process group; `grace` is the time in seconds between SIGTERM and SIGKILL.
 

@@ -1,6 +1,7 @@
 """One agent with every process below it, whatever the platform can do about them.
 
-Implementations: `guarded.py` (Linux) and `portable.py`; `command.py` drives either.
+Implementations: `guarded.py` (Linux, made by `guards.py`) and `portable.py`; `command.py` drives
+either.
 """
 
 from __future__ import annotations
@@ -41,4 +42,17 @@ class ProcessTree(Protocol):
         """End whatever is left of the tree, in bounded time. To be shielded by the caller."""
 
     def close(self) -> None:
-        """Give every descriptor back and reap the direct child; may be called twice."""
+        """Give every descriptor back; may be called twice."""
+
+
+class Trees(Protocol):
+    """Makes process trees, and keeps what they share."""
+
+    def new(self, grace: float) -> ProcessTree:
+        """A tree for one agent; `grace` is the time in seconds between SIGTERM and SIGKILL.
+
+        :raises OSError: if the system has no process or descriptor left.
+        """
+
+    def close(self) -> None:
+        """Give back what they share, once all of them are closed."""

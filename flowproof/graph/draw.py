@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from flowproof.errors import CapabilityError
 from flowproof.graph.task import Graph, TaskNode
@@ -37,7 +37,7 @@ def as_text(graph: Graph, title: str = "") -> str:
 
 
 def as_mermaid(graph: Graph, title: str = "") -> str:
-    """A Mermaid flowchart; an `always` task is rounded, and the edges to it are dotted."""
+    """A Mermaid flowchart; an `always` task is rounded. Edges that merely order are dotted."""
     lines = ["---", f"title: {json.dumps(_visible(title))}", "---"] if title else []
     lines.append("flowchart LR")
     number = {id: f"t{at}" for at, id in enumerate(graph.tasks)}
@@ -46,13 +46,14 @@ def as_mermaid(graph: Graph, title: str = "") -> str:
         shape = f'(["{label}"])' if node.always else f'["{label}"]'
         lines.append(f"    {number[node.id]}{shape}")
     for node in graph.tasks.values():
-        arrow = "-.->" if node.always else "-->"
-        lines += [f"    {number[need]} {arrow} {number[node.id]}" for need in node.needs]
+        for need in node.needs:
+            arrow = "-.->" if node.always or need in node.after else "-->"
+            lines.append(f"    {number[need]} {arrow} {number[node.id]}")
     return "\n".join(lines) + "\n"
 
 
 def as_dot(graph: Graph, title: str = "") -> str:
-    """A digraph for Graphviz; an `always` task is rounded, and the edges to it are dashed."""
+    """A digraph for Graphviz; an `always` task is rounded. Edges that merely order are dashed."""
     lines = ["digraph flowproof {", "    rankdir=LR;", "    node [shape=box];"]
     if title:
         lines.append(f'    label="{_dot_text(title)}"; labelloc=t;')
@@ -61,8 +62,9 @@ def as_dot(graph: Graph, title: str = "") -> str:
         rounded = ", style=rounded" if node.always else ""
         lines.append(f'    {number[node.id]} [label="{_dot_label(node)}"{rounded}];')
     for node in graph.tasks.values():
-        dashed = " [style=dashed]" if node.always else ""
-        lines += [f"    {number[need]} -> {number[node.id]}{dashed};" for need in node.needs]
+        for need in node.needs:
+            dashed = " [style=dashed]" if node.always or need in node.after else ""
+            lines.append(f"    {number[need]} -> {number[node.id]}{dashed};")
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -102,15 +104,22 @@ def as_svg(
 
 
 def _remarks(node: TaskNode) -> str:
-    before = ", ".join(map(_visible, node.needs[:_NAMED]))
-    if len(node.needs) > _NAMED:
-        before += f" and {len(node.needs) - _NAMED} more"
     remarks = []
     if node.always:
+        before = _listed(node.needs)
         remarks.append(f"always, after {before}" if before else "always")
-    elif before:
-        remarks.append(f"needs {before}")
+    else:
+        needs = [need for need in node.needs if need not in node.after]
+        after = [need for need in node.needs if need in node.after]
+        remarks += [f"needs {_listed(needs)}"] if needs else []
+        remarks += [f"after {_listed(after)}"] if after else []
     return "; ".join([*remarks, *_limits(node)])
+
+
+def _listed(ids: Sequence[str]) -> str:
+    named = ", ".join(map(_visible, ids[:_NAMED]))
+    more = len(ids) - _NAMED
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def _limits(node: TaskNode) -> list[str]:

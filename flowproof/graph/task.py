@@ -25,6 +25,7 @@ class TaskNode:
     A task whose need ends badly is cancelled. For an `always` task the same edges merely order:
     it runs once all its needs have ended, however they ended. `timeout` is in seconds. `item` is
     the value that an expanded `for_each` gave to this node, `note` what else a drawing says of it.
+    Of its needs a drawing says `after` where they are in `after`: these need not end well.
     """
 
     id: str
@@ -34,6 +35,7 @@ class TaskNode:
     timeout: float | None = None
     item: str | None = None
     note: str = ""
+    after: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 from flowproof.errors import ExitCode
 from flowproof.model.agent_exit import AgentExit
@@ -87,12 +89,60 @@ class FlowRecord:
     host: str = ""
 
 
+_ENDS: Mapping[Verdict, frozenset[ExitCode]] = {
+    Verdict.FAIL: frozenset({ExitCode.FLOW_FAILED}),
+    Verdict.CAPABILITY_ERROR: frozenset({ExitCode.WORLD_ERROR}),
+    Verdict.ERROR: frozenset(
+        {
+            ExitCode.AUTHOR_ERROR,
+            ExitCode.INTERNAL,
+            ExitCode.WORLD_ERROR,
+            ExitCode.INTERRUPTED,
+        }
+    ),
+}
+
+
+def contradiction(record: FlowRecord) -> str:
+    """What a record that came from elsewhere says against itself: a verdict of the flow, or of
+    one of its attempts, with an exit code that it never has. Empty where there is nothing."""
+    tries = ((one.verdict, one.exit_code) for one in record.attempts)
+    for verdict, code in ((record.verdict, record.exit_code), *tries):
+        if code not in _ENDS.get(verdict, {ExitCode.PASSED}):
+            return f"the verdict {verdict.value} with exit code {code.value}"
+    return ""
+
+
+class LazyFlows(Sequence[FlowRecord]):
+    """Flows that are read when they are asked for, each time anew: those of a large run together
+    may be larger than memory. Their `verdicts` are known without; `read` takes a place in the
+    order. It is not compared by what it holds."""
+
+    def __init__(self, verdicts: Sequence[Verdict], read: Callable[[int], FlowRecord]) -> None:
+        self.verdicts = verdicts
+        self._read = read
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    @overload
+    def __getitem__(self, at: int) -> FlowRecord: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[FlowRecord, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> FlowRecord | tuple[FlowRecord, ...]:
+        places = range(len(self))[at]
+        return self._read(places) if isinstance(places, int) else tuple(map(self._read, places))
+
+
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """Everything a run left to say. `started` is RFC 3339 in UTC, `duration` in seconds.
 
     `partial` marks a run with a selection: it cannot vouch for the whole suite. `errors` are what
-    went wrong beside the flows, such as in a hook after them.
+    went wrong beside the flows, such as in a hook after them. `flows` are a tuple, or `LazyFlows`:
+    who goes through them should need one at a time.
     """
 
     id: str
@@ -107,13 +157,16 @@ class RunRecord:
     host: str
     partial: bool
     exit_code: ExitCode
-    flows: tuple[FlowRecord, ...]
+    flows: Sequence[FlowRecord]
     warnings: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
     def counts(self) -> Mapping[Verdict, int]:
         """How many flows ended in each verdict; every verdict is a key, and they add up."""
-        return {verdict: sum(flow.verdict is verdict for flow in self.flows) for verdict in Verdict}
+        flows = self.flows
+        known = flows.verdicts if isinstance(flows, LazyFlows) else None
+        found = Counter((flow.verdict for flow in flows) if known is None else known)
+        return {verdict: found[verdict] for verdict in Verdict}
 
 
 def combined_exit_code(codes: tuple[ExitCode, ...]) -> ExitCode:

@@ -27,6 +27,7 @@ MOST = 99_999
 
 _HEAD = 64 * 1024
 _LARGEST = MAX_CHARACTERS
+_LONGEST = 366 * 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +200,10 @@ def read_record(blob: Blob) -> RunRecord:
         raise _unusable(blob.shown, f"its record: {error.reason}") from error
     if record.flowproof != blob.head.flowproof:
         raise _unusable(blob.shown, "its record is of another version than it says")
+    # A sum of hostile ones is no number, and no date is so long ago.
+    for seconds in (record.duration, *(flow.duration for flow in record.flows)):
+        if not 0 <= seconds <= _LONGEST:
+            raise _unusable(blob.shown, f"it took {seconds:g} s, which no run does")
     return record
 
 

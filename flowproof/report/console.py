@@ -25,11 +25,11 @@ from flowproof.model.outcome import (
 from flowproof.model.run_record import FlowRecord, RunRecord
 from flowproof.report.text import one_line, readable
 from flowproof.report.words import (
-    EXIT_MEANS,
     VERDICTS,
     Tone,
     agent_end,
     counts_line,
+    exit_means,
     headline,
     hints,
     notes,
@@ -162,7 +162,7 @@ def summary(
     many = len(record.flows) > FEW
     end = f"{counts_line(record)} in {seconds(record.duration)}{_at_a_time(record)}"
     if record.exit_code is not ExitCode.PASSED:
-        end += f" (exit {int(record.exit_code)}: {EXIT_MEANS[record.exit_code]})"
+        end += f" (exit {int(record.exit_code)}: {exit_means(record)})"
     lines = _slowest(record, (3 if many else 0) if slowest is None else slowest, style)
     lines += _flaky(record, style)
     lines += _not_green(record, style) if many else []
@@ -184,7 +184,7 @@ def _at_a_time(record: RunRecord) -> str:
 
 
 def _slowest(record: RunRecord, count: int, style: Style) -> list[str]:
-    ran = [flow for flow in record.flows if flow.verdict is not Verdict.SKIPPED]
+    ran = (flow for flow in record.flows if flow.verdict is not Verdict.SKIPPED)
     found = nlargest(count, ran, key=lambda flow: flow.duration)
     lines = [f"  {seconds(flow.duration):>9}  {_named(flow, style)}" for flow in found]
     return [style.bold("slowest:"), *lines] if lines else []

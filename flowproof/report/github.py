@@ -14,15 +14,15 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from flowproof.errors import ExitCode
-from flowproof.model.outcome import Passed, Verdict
+from flowproof.model.outcome import Failed, Passed, Verdict
 from flowproof.model.run_record import FlowRecord, RunRecord
 from flowproof.report.console import flow_detail
 from flowproof.report.text import one_line, shortened
 from flowproof.report.words import (
-    EXIT_MEANS,
     RUN_MARKS,
     VERDICTS,
     counts_line,
+    exit_means,
     headline,
     run_tone,
     seconds,
@@ -63,8 +63,7 @@ def workflow_commands(record: RunRecord, folder: str = "") -> tuple[str, ...]:
     warned = [flow for flow in warned if flow.verdict is not Verdict.FLAKY]
     errors: list[FlowRecord | str] = [*record.errors, *sorted(red, key=_rank)]
     if not errors and record.exit_code is not ExitCode.PASSED:
-        meaning = EXIT_MEANS[record.exit_code]
-        errors.append(f"{headline(record)} (exit {int(record.exit_code)}: {meaning})")
+        errors.append(f"{headline(record)} (exit {int(record.exit_code)}: {exit_means(record)})")
     return (
         *_limited("error", errors, record, folder),
         *_limited("warning", [*flaky, *warned, *record.warnings], record, folder),
@@ -96,9 +95,20 @@ def _about_flow(kind: _Kind, flow: FlowRecord, folder: str) -> str:
 
 
 def _line(flow: FlowRecord) -> int:
-    """Where to look first: the assertion that does not hold, else the flow."""
-    wrong = (one.line for one in flow.assertions if not isinstance(one.outcome, Passed))
-    return max(1, next(wrong, flow.line))
+    """Where to look first: the assertion that does not hold, or that nothing could show and that
+    is the reason for it; else the place in the spec that the reason names; else the flow."""
+    failed = [one.line for one in flow.assertions if isinstance(one.outcome, Failed)]
+    if not failed and flow.verdict in (Verdict.ERROR, Verdict.CAPABILITY_ERROR):
+        # The others could not be judged because of what the reason says.
+        open = [one for one in flow.assertions if not isinstance(one.outcome, Passed)]
+        failed = [one.line for one in open if one.source in flow.reason] or _named_line(flow)
+    return max(1, next(iter(failed), flow.line))
+
+
+def _named_line(flow: FlowRecord) -> list[int]:
+    place = re.compile(rf"^{re.escape(flow.path)}:([0-9]{{1,7}}):[0-9]{{1,7}}:", re.MULTILINE)
+    found = place.search(flow.reason)
+    return [int(found[1])] if found else []
 
 
 def _in_repository(path: str, folder: str) -> str:
@@ -134,7 +144,7 @@ def step_summary(record: RunRecord, room: int = SUMMARY_LIMIT) -> str:
     page.add(f"## {mark} {_cell(record.suite, 200)}: {_cell(headline(record))}\n\n")
     end = f"{counts_line(record)} in {seconds(record.duration)}"
     if record.exit_code is not ExitCode.PASSED:
-        end += f" (exit {int(record.exit_code)}: {EXIT_MEANS[record.exit_code]})"
+        end += f" (exit {int(record.exit_code)}: {exit_means(record)})"
     page.add(f"{_cell(end)}\n\n")
     if record.partial:
         page.add("This run covers a selection: it does not vouch for the whole suite.\n\n")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
 from flowproof.assets import asset
 from flowproof.model.run_record import RunRecord
-from flowproof.report.html_view import flow_shown, run_facts, shares
+from flowproof.report.html_view import flow_row, flow_shown, run_facts, shares
 from flowproof.report.text import bounded, readable
 from flowproof.report.words import PROVES, PROVES_NOT, RUN_MARKS, counts_line, headline, run_tone
 
@@ -25,17 +25,25 @@ FILE_NAME = "index.html"
 BODY_LIMIT = 200_000
 
 
-def render(record: RunRecord) -> Mapping[str, bytes | str]:
+def render(record: RunRecord) -> Mapping[str, Iterator[str]]:
     """The report of kind `html`: one self-contained page."""
+    return {FILE_NAME: _pieces(record)}
+
+
+def _pieces(record: RunRecord) -> Iterator[str]:
+    """The page flow by flow: its views of all flows together would be far larger than the
+    record."""
     from markupsafe import Markup
 
     css = asset("templates", "report/page.css").read_text(encoding="utf-8")
-    flows = [flow_shown(flow, number) for number, flow in enumerate(record.flows, 1)]
+    # What needs a look comes first; otherwise flows keep the order of the run.
+    green = [flow.verdict.green for flow in record.flows]
+    order = sorted(range(len(green)), key=green.__getitem__)
     page = _environment().get_template("report.html.j2")
-    text = page.render(
+    yield from page.generate(
         record=record,
-        # What needs a look comes first; otherwise flows keep the order of the run.
-        flows=sorted(flows, key=lambda flow: flow.record.verdict.green),
+        rows=(flow_row(record.flows[at], at + 1) for at in order),
+        flows=(flow_shown(record.flows[at], at + 1) for at in order),
         headline=headline(record),
         tone=run_tone(record),
         mark=RUN_MARKS[run_tone(record)],
@@ -48,7 +56,6 @@ def render(record: RunRecord) -> Mapping[str, bytes | str]:
         css=Markup(css),
         css_hash=base64.b64encode(hashlib.sha256(css.encode()).digest()).decode(),
     )
-    return {FILE_NAME: text}
 
 
 @cache

@@ -94,8 +94,8 @@ class StreamShown:
 
 
 @dataclass(frozen=True, slots=True)
-class FlowShown:
-    """One flow, everything in words. `anchor` is unique in the page."""
+class FlowRow:
+    """One flow in the table of all. `anchor` is where in the page the rest is told."""
 
     anchor: str
     record: FlowRecord
@@ -103,6 +103,16 @@ class FlowShown:
     time: str
     holds: str
     brief: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlowShown:
+    """One flow, everything in words. `anchor` is unique in the page."""
+
+    anchor: str
+    record: FlowRecord
+    words: Words
+    time: str
     facts: tuple[tuple[str, str], ...]
     assertions: tuple[AssertionShown, ...]
     hints: tuple[str, ...]
@@ -113,16 +123,26 @@ class FlowShown:
     control: tuple[tuple[str, str], ...]
 
 
-def flow_shown(flow: FlowRecord, number: int) -> FlowShown:
-    """The view of the flow that is the `number`th of the run."""
-    files = (("Spec", flow.spec), ("Trace", flow.trace))
-    return FlowShown(
-        anchor=f"flow-{number}",
+def flow_row(flow: FlowRecord, number: int) -> FlowRow:
+    """The row of the flow that is the `number`th of the run."""
+    return FlowRow(
+        anchor=_anchor(number),
         record=flow,
         words=VERDICTS[flow.verdict],
         time=seconds(flow.duration),
         holds=_holds(flow),
         brief=one_line(flow.reason, 160),
+    )
+
+
+def flow_shown(flow: FlowRecord, number: int) -> FlowShown:
+    """The view of the flow that is the `number`th of the run."""
+    files = (("Spec", flow.spec), ("Trace", flow.trace))
+    return FlowShown(
+        anchor=_anchor(number),
+        record=flow,
+        words=VERDICTS[flow.verdict],
+        time=seconds(flow.duration),
         facts=tuple(_flow_facts(flow)),
         assertions=tuple(_assertions(flow)),
         hints=hints(flow),
@@ -155,6 +175,10 @@ def shares(record: RunRecord) -> Iterator[tuple[Words, str, int, int]]:
         if count:
             yield VERDICTS[verdict], verdict.value, count, before
             before += count
+
+
+def _anchor(number: int) -> str:
+    return f"flow-{number}"
 
 
 def _holds(flow: FlowRecord) -> str:

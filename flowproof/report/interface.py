@@ -10,12 +10,13 @@ from typing import Protocol
 
 from flowproof.model.run_record import RunRecord
 from flowproof.report import html, junit, run_json
+from flowproof.report.write import Content
 
 
 class Report(Protocol):
     """A pure renderer of one kind of report."""
 
-    def __call__(self, record: RunRecord) -> Mapping[str, bytes | str]:
+    def __call__(self, record: RunRecord) -> Mapping[str, Content]:
         """The files of the report: content by name relative to the reports folder.
 
         Text is written as UTF-8. The same record always gives the same files.

@@ -6,6 +6,7 @@ attributes of the root, exact times) is added to them here. `junit_case` makes t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 from xml.etree import ElementTree as ET
@@ -15,8 +16,10 @@ from flowproof.report.junit_case import (
     Attached,
     Case,
     assertion_case,
+    assertion_kind,
     beside_case,
     flow_case,
+    flow_kind,
     nothing_attached,
 )
 from flowproof.report.junit_names import (
@@ -40,10 +43,30 @@ Detail: TypeAlias = Literal["flow", "steps"]
 
 def render(
     record: RunRecord, *, detail: Detail = "flow", attached: Attached = nothing_attached
-) -> Mapping[str, bytes | str]:
+) -> Mapping[str, Iterator[str]]:
     """The report of kind `junit`: one XML file with one flat suite."""
-    suite = _suite(record, list(_cases(record, detail, attached)))
-    counts = {name: suite.attrib[name] for name in ("tests", "failures", "errors", "skipped")}
+    return {FILE_NAME: _pieces(record, detail, attached)}
+
+
+def _pieces(record: RunRecord, detail: Detail, attached: Attached) -> Iterator[str]:
+    """The file case by case: of a large run, its elements would be far larger than the record."""
+    # A dashboard drops the whole file over one bad character: better to stop here than there.
+    parser = ET.XMLParser(target=_Nothing())
+    for piece in _written(record, detail, attached):
+        parser.feed(piece)
+        yield piece
+    parser.close()
+
+
+class _Nothing:
+    """Where parsed elements go."""
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+
+def _written(record: RunRecord, detail: Detail, attached: Attached) -> Iterator[str]:
+    counts = _counts(record, detail)
     root = ET.Element(
         "testsuites",
         {"name": suite_name(record)}
@@ -51,12 +74,31 @@ def render(
         | {"time": _time(record.duration)}
         | _timestamp(record.started),
     )
-    root.append(suite)
+    root.append(_suite(record, counts))
     ET.indent(root)
-    data: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
-    # A dashboard drops the whole file over one bad character: better to stop here than there.
-    ET.fromstring(data)
-    return {FILE_NAME: data}
+    before, end, after = _text(root).partition("\n  </testsuite>")
+    yield f"<?xml version='1.0' encoding='utf-8'?>\n{before}"
+    for case in _cases(record, detail, attached):
+        element = _element(case)
+        ET.indent(element, level=2)
+        yield f"\n    {_text(element)}"
+    yield f"{end}{after}\n"
+
+
+def _counts(record: RunRecord, detail: Detail) -> dict[str, str]:
+    """How many cases there are, and how many of each kind."""
+    kinds = Counter(flow_kind(flow) for flow in record.flows)
+    if detail == "steps":
+        kinds.update(
+            assertion_kind(flow, result) for flow in record.flows for result in flow.assertions
+        )
+    kinds["error"] += len(record.errors)
+    return {
+        "tests": str(kinds.total()),
+        "failures": str(kinds["failure"]),
+        "errors": str(kinds["error"]),
+        "skipped": str(kinds["skipped"]),
+    }
 
 
 def _cases(record: RunRecord, detail: Detail, attached: Attached) -> Iterator[Case]:
@@ -81,23 +123,32 @@ def _text_limit(record: RunRecord, detail: Detail) -> int:
     return min(BODY_LIMIT, FILE_LIMIT // max(1, texts))
 
 
-def _suite(record: RunRecord, cases: list[Case]) -> ET.Element:
+def _suite(record: RunRecord, counts: Mapping[str, str]) -> ET.Element:
+    """The suite without its cases."""
     from junit_xml import TestSuite
 
     suite = TestSuite(
-        suite_name(record),
-        [one.case for one in cases],
-        hostname=clean(record.host),
-        properties=dict(_suite_properties(record)),
+        suite_name(record), hostname=clean(record.host), properties=dict(_suite_properties(record))
     )
     element: ET.Element = suite.build_xml_doc()
-    element.attrib |= {"time": _time(record.duration)} | _timestamp(record.started)
-    for one, case in zip(cases, element.findall("testcase"), strict=True):
-        case.attrib |= {"time": _time(one.duration)} | _timestamp(one.started)
-        if one.properties:
-            case.insert(0, _properties(one.properties))
-        case.extend(one.attempts)
+    element.attrib |= {**counts, "time": _time(record.duration)} | _timestamp(record.started)
     return element
+
+
+def _element(one: Case) -> ET.Element:
+    from junit_xml import TestSuite
+
+    [case] = TestSuite("", [one.case]).build_xml_doc()
+    assert isinstance(case, ET.Element)
+    case.attrib |= {"time": _time(one.duration)} | _timestamp(one.started)
+    if one.properties:
+        case.insert(0, _properties(one.properties))
+    case.extend(one.attempts)
+    return case
+
+
+def _text(element: ET.Element) -> str:
+    return ET.tostring(element, encoding="unicode")
 
 
 def _suite_properties(record: RunRecord) -> Iterable[tuple[str, str]]:

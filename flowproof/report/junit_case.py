@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 from xml.etree import ElementTree as ET
 
 from flowproof.model.outcome import (
@@ -50,6 +50,42 @@ class Case:
     attempts: tuple[ET.Element, ...] = ()
 
 
+Kind: TypeAlias = Literal["passed", "failure", "error", "skipped"]
+
+
+def flow_kind(flow: FlowRecord) -> Kind:
+    """What the case of a flow counts as."""
+    match flow.verdict:
+        case Verdict.FAIL:
+            return "failure"
+        case Verdict.ERROR | Verdict.CAPABILITY_ERROR:
+            return "error"
+        case Verdict.SKIPPED:
+            return "skipped"
+        case Verdict.PASS | Verdict.PASS_NOTHING_ASSERTED | Verdict.FLAKY:
+            return "passed"
+        case _:
+            assert_never(flow.verdict)
+
+
+def assertion_kind(flow: FlowRecord, result: AssertionResult) -> Kind:
+    """What the case of an assertion counts as.
+
+    What could not be judged since the agent failed is skipped: the flow's own case has the cause.
+    """
+    match result.outcome:
+        case Passed():
+            return "passed"
+        case Failed():
+            return "failure"
+        case Unjudged() if flow.verdict is Verdict.FAIL:
+            return "skipped"
+        case Unjudged() | Uncertifiable():
+            return "error"
+        case _:
+            assert_never(result.outcome)
+
+
 def flow_case(
     flow: FlowRecord, classname: str, name: str, limit: int, attached: Attached = nothing_attached
 ) -> Case:
@@ -65,17 +101,15 @@ def flow_case(
         stderr=bounded(_text(_errors(flow)), limit) or None,
     )
     message = _first_line(flow.reason) or flow.verdict.value
-    match flow.verdict:
-        case Verdict.FAIL:
+    match flow_kind(flow):
+        case "failure":
             case.add_failure_info(message, bounded(_body(flow), limit), failure_kind(flow))
-        case Verdict.ERROR | Verdict.CAPABILITY_ERROR:
+        case "error":
             case.add_error_info(message, bounded(_body(flow), limit), flow.verdict.value)
-        case Verdict.SKIPPED:
+        case "skipped":
             case.add_skipped_info(message)
-        case Verdict.PASS | Verdict.PASS_NOTHING_ASSERTED | Verdict.FLAKY:
+        case "passed":
             pass
-        case _:
-            assert_never(flow.verdict)
     return Case(
         case,
         flow.duration,
@@ -88,28 +122,23 @@ def flow_case(
 def assertion_case(
     flow: FlowRecord, result: AssertionResult, classname: str, name: str, limit: int
 ) -> Case:
-    """The case of one assertion.
-
-    What could not be judged since the agent failed is skipped: the flow's own case has the cause.
-    """
+    """The case of one assertion."""
     from junit_xml import TestCase
 
     case = TestCase(name, classname=classname, file=clean(flow.path), line=max(1, result.line))
     message, expected, closest = outcome_says(result.outcome)
     body = bounded(_text(_assertion(flow, result, message, expected, closest)), limit)
-    match result.outcome:
-        case Passed():
-            pass
-        case Failed():
+    match assertion_kind(flow, result):
+        case "failure":
             case.add_failure_info(_first_line(message), body, "assertion")
-        case Unjudged() if flow.verdict is Verdict.FAIL:
+        case "skipped":
             case.add_skipped_info(_first_line(f"not judged: {message}"))
-        case Unjudged():
-            case.add_error_info(_first_line(message), body, Verdict.ERROR.value)
-        case Uncertifiable():
-            case.add_error_info(_first_line(message), body, Verdict.CAPABILITY_ERROR.value)
-        case _:
-            assert_never(result.outcome)
+        case "error":
+            unable = isinstance(result.outcome, Uncertifiable)
+            verdict = Verdict.CAPABILITY_ERROR if unable else Verdict.ERROR
+            case.add_error_info(_first_line(message), body, verdict.value)
+        case "passed":
+            pass
     return Case(case, properties={"flowproof.flow": shortened(clean(flow.name), MESSAGE_LIMIT)})
 
 

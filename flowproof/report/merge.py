@@ -130,17 +130,24 @@ def _selection(blob: Blob) -> str:
 def _flows(blobs: Sequence[Blob], records: Sequence[RunRecord]) -> tuple[FlowRecord, ...]:
     """All flows by path, those of one path as they were, with the host that ran each."""
     home: dict[str, Blob] = {}
+    runs: set[tuple[str, str]] = set()
     doubled: list[str] = []
     flows: list[FlowRecord] = []
     for blob, record in zip(blobs, records, strict=True):
         for flow in record.flows:
-            if home.setdefault(flow.path, blob) is not blob:
+            # Repetitions of a flow have names of their own.
+            run = flow.path, flow.name
+            if home.setdefault(flow.path, blob) is not blob or run in runs:
                 doubled.append(flow.path)
+            runs.add(run)
             flows.append(flow if flow.host else replace(flow, host=record.host))
     remedy = "give all shards the same --durations-file, or none"
     if doubled:
         of = home[doubled[0]].called
-        raise UsageError(f"{_some('flow', doubled)} ran in {of} and in another shard; {remedy}")
+        raise UsageError(
+            f"{_some('flow', doubled)} ran in {of} and a second time, there or in another shard; "
+            f"{remedy}"
+        )
     planned = blobs[0].head
     if len(home) != planned.flows or planned_digest([*home]) != planned.planned:
         raise UsageError(

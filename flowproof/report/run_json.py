@@ -7,7 +7,7 @@ against the same dataclasses; numbers inside tool arguments keep their text both
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass, replace
 from enum import Enum
@@ -26,7 +26,7 @@ from flowproof.model.jsonvalue import (
     write,
 )
 from flowproof.model.outcome import Failed, Passed, Uncertifiable, Unjudged
-from flowproof.model.run_record import RunRecord
+from flowproof.model.run_record import FlowRecord, RunRecord, contradiction
 
 T = TypeVar("T")
 
@@ -45,9 +45,9 @@ _KINDS: Mapping[type, str] = {
 _CLASSES: Mapping[JsonValue, type] = {name: kind for kind, name in _KINDS.items()}
 
 
-def render(record: RunRecord) -> Mapping[str, bytes | str]:
+def render(record: RunRecord) -> Mapping[str, Iterator[str]]:
     """The report of kind `json`: one file with the whole record."""
-    return {FILE_NAME: dump(record)}
+    return {FILE_NAME: pieces(record)}
 
 
 def dump(record: RunRecord) -> str:
@@ -171,6 +171,8 @@ def _decode(kind: Any, value: JsonValue, path: str) -> object:
     origin = get_origin(kind)
     if origin is tuple:
         return _decode_tuple(get_args(kind), value, path)
+    if origin is Sequence:
+        return _decode_tuple((*get_args(kind), Ellipsis), value, path)
     if origin in (UnionType, Union):
         return _decode_union(get_args(kind), value, path)
     if origin is Literal:
@@ -194,9 +196,12 @@ def _decode_object(kind: type, value: JsonValue, path: str) -> object:
         raise RunRecordUnreadable(f"{path}: unknown key {name[:80]!r}")
     for name in sorted(_required(kind) - value.keys()):
         raise RunRecordUnreadable(f"{path}: the key {name!r} is missing")
-    return kind(
+    made = kind(
         **{name: _decode(hints[name], item, f"{path}.{name}") for name, item in value.items()}
     )
+    if isinstance(made, FlowRecord) and (found := contradiction(made)):
+        raise RunRecordUnreadable(f"{path}: it contradicts itself: {found}")
+    return made
 
 
 def _decode_tuple(kinds: tuple[Any, ...], value: JsonValue, path: str) -> object:

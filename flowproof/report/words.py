@@ -45,6 +45,28 @@ EXIT_MEANS: Mapping[ExitCode, str] = {
     ExitCode.INTERRUPTED: "interrupted",
 }
 
+
+def exit_means(record: RunRecord) -> str:
+    """Why a run has its exit code, also where that is none of its flows'."""
+    if _fails_on_flaky(record):
+        return "a flow passed only when tried again"
+    if record.exit_code is ExitCode.WORLD_ERROR and record.errors and not _unjudged(record):
+        return "a command around the flows failed"
+    return EXIT_MEANS[record.exit_code]
+
+
+def _fails_on_flaky(record: RunRecord) -> bool:
+    """Whether flaky flows make the run red, and no other does."""
+    counts = record.counts()
+    only_flaky = counts[Verdict.FLAKY] and not counts[Verdict.FAIL]
+    return record.exit_code is ExitCode.FLOW_FAILED and bool(only_flaky)
+
+
+def _unjudged(record: RunRecord) -> int:
+    counts = record.counts()
+    return counts[Verdict.ERROR] + counts[Verdict.CAPABILITY_ERROR]
+
+
 PROVES: Mapping[Phase, str] = {
     "replay": (
         "The agent’s own code ran, and every answer of the model came from the recording. A pass "
@@ -70,6 +92,8 @@ PROVES_NOT: Mapping[Phase, str] = {
 def headline(record: RunRecord) -> str:
     """The result of the run as one sentence without its final stop."""
     sentence = _result(record)
+    if record.errors:
+        sentence += "; a command around the flows failed"
     if record.exit_code is ExitCode.INTERRUPTED:
         return f"Interrupted: {sentence[0].lower()}{sentence[1:]}"
     return sentence
@@ -80,14 +104,17 @@ def _result(record: RunRecord) -> str:
     if not total:
         return "Nothing ran"
     failed = counts[Verdict.FAIL]
-    unjudged = counts[Verdict.ERROR] + counts[Verdict.CAPABILITY_ERROR]
+    unjudged = _unjudged(record)
     if failed or unjudged:
         return _joined(total, (failed, "failed"), (unjudged, "could not be judged"))
     skipped = counts[Verdict.SKIPPED]
     were_skipped = "was skipped" if skipped == 1 else "were skipped"
     sentence = _joined(total, (total - skipped, "passed"), (skipped, were_skipped))
     flaky = counts[Verdict.FLAKY]
-    return f"{sentence}; {flaky} only when tried again" if flaky else sentence
+    if not flaky:
+        return sentence
+    forbidden = ", which --fail-on-flaky forbids" if _fails_on_flaky(record) else ""
+    return f"{sentence}; {flaky} only when tried again{forbidden}"
 
 
 def _joined(total: int, *parts: tuple[int, str]) -> str:

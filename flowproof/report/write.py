@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
+from typing import TypeAlias
 
 from flowproof.errors import UsageError
 from flowproof.files import write_atomic
 
+Content: TypeAlias = bytes | str | Iterable[str]
+"""What a file holds. A file about every flow comes in pieces, made as they are written: the whole
+of it may be many times larger than the record."""
 
-def write_files(folder: Path, files: Mapping[str, bytes | str]) -> tuple[Path, ...]:
+
+def write_files(folder: Path, files: Mapping[str, Content]) -> tuple[Path, ...]:
     """Write each file below `folder`, creating folders as needed; return their paths.
 
     Names are relative, with `/` between their parts. Inside `folder` no symbolic link is
@@ -22,7 +27,7 @@ def write_files(folder: Path, files: Mapping[str, bytes | str]) -> tuple[Path, .
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             path = _place(folder, name)
-            write_atomic(path, content.encode() if isinstance(content, str) else content)
+            write_atomic(path, _encoded(content))
             written.append(path)
     except OSError as error:
         what = error.filename or folder
@@ -31,6 +36,12 @@ def write_files(folder: Path, files: Mapping[str, bytes | str]) -> tuple[Path, .
             "choose another folder with --reports-dir, or write none with --no-reports"
         ) from error
     return tuple(written)
+
+
+def _encoded(content: Content) -> bytes | Iterable[bytes]:
+    if isinstance(content, bytes):
+        return content
+    return content.encode() if isinstance(content, str) else (piece.encode() for piece in content)
 
 
 def _place(folder: Path, name: str) -> Path:

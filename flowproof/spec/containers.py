@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from flowproof.spec.shapes import Schema, Shape, whole
-from flowproof.spec.source import Refused, Report, quoted
+from flowproof.spec.source import Mark, Refused, Report, quoted
 from flowproof.spec.yaml_nodes import MappingNode, Node, ScalarNode, SequenceNode, kind
 
 T = TypeVar("T")
@@ -44,7 +44,8 @@ class ListOf(Generic[T]):
 class MapOf(Generic[T]):
     """A mapping with keys of the author's choice. Entries that cannot be used are left out.
 
-    `key` must match all of each key; `key_accepted` says the same in words.
+    `key` must match all of each key; `key_accepted` says the same in words. `placed` makes the
+    value of an entry of what was read and where its key stands.
     """
 
     value: Shape[T]
@@ -52,6 +53,7 @@ class MapOf(Generic[T]):
     key: str | None = None
     key_accepted: str = ""
     minimum: int = 0
+    placed: Callable[[T, Mark], T] | None = None
 
     def read(self, node: Node, report: Report) -> dict[str, T]:
         if not isinstance(node, MappingNode):
@@ -69,9 +71,10 @@ class MapOf(Generic[T]):
                 )
                 continue
             try:
-                values[name] = self.value.read(entry.value, report)
+                value = self.value.read(entry.value, report)
             except Refused:
                 continue
+            values[name] = self.placed(value, entry.key.mark) if self.placed else value
         return values
 
     def schema(self) -> Schema:

@@ -194,15 +194,25 @@ _MOST = 9_999_999
 _DURATION = r"(?=[0-9.]*[1-9])[0-9]{1,7}(?:\.[0-9]{1,9})?(?:ms|s|m|h)"
 
 
+DURATION_ACCEPTED = "seconds, or a number with a unit: `90s`, `5m`, `1h`, `250ms`"
+
+
+def with_unit(text: str) -> float | None:
+    """The seconds of a length of time that is written with its unit; None for any other text."""
+    if not re.fullmatch(_DURATION, text):
+        return None
+    unit = text.lstrip("0123456789.")
+    return float(text.removesuffix(unit)) * _UNITS[unit]
+
+
 class Duration:
     """A length of time, read as seconds."""
 
     def read(self, node: Node, report: Report) -> float:
-        accepted = "seconds, or a number with a unit: `90s`, `5m`, `1h`, `250ms`"
+        accepted = DURATION_ACCEPTED
         found = scalar(node, report, accepted)
-        if re.fullmatch(_DURATION, found.text):
-            unit = found.text.lstrip("0123456789.")
-            return float(found.text.removesuffix(unit)) * _UNITS[unit]
+        if (length := with_unit(found.text)) is not None:
+            return length
         if found.plain and _JSON_NUMBER.fullmatch(found.text):
             seconds = float(found.text)
             if 0 < seconds <= _MOST:

@@ -8,11 +8,12 @@ from pathlib import Path
 from posixpath import normpath
 from typing import TypeAlias
 
+from flowproof.files import place
 from flowproof.model.flow_spec import SuiteSpec
 from flowproof.spec import suite_shapes as keys
 from flowproof.spec.reading import read_file
 from flowproof.spec.records import Record, Values
-from flowproof.spec.source import Report
+from flowproof.spec.source import Report, TooManyProblems
 from flowproof.spec.suite_checks import check_flows
 from flowproof.spec.yaml_nodes import Node
 
@@ -27,7 +28,8 @@ def _suite(values: Values, report: Report) -> _Suite:
     flows = {normpath(path): one for path, one in (values.get(keys.FLOWS) or {}).items()}
 
     def make(folder: Path, sha256: str) -> SuiteSpec:
-        check_flows(flows, order, values.get(keys.SERVICES) or (), folder, report)
+        order_mark = values.mark_of(keys.ORDER)
+        check_flows(flows, order, order_mark, values.get(keys.SERVICES) or (), folder, report)
         return SuiteSpec(
             name=values.get(keys.NAME, folder.name or "suite"),
             folder=str(folder),
@@ -67,7 +69,10 @@ def load_suite(path: Path, *, shown: str) -> SuiteSpec:
     """
 
     def finish(suite: _Suite, root: Node, report: Report, sha256: str) -> SuiteSpec:
-        made = suite(path.resolve().parent, sha256)
+        try:
+            made = suite(place(path).parent, sha256)
+        except TooManyProblems:
+            raise report.failure() from None
         if report.problems:
             raise report.failure()
         return replace(made, unsupported=report.found_unsupported)

@@ -5,7 +5,7 @@ Counterpart: `suite` reads a file with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from posixpath import normpath
 from typing import Any
 
@@ -18,6 +18,8 @@ from flowproof.spec.shapes import Duration, Flag, Text, Whole
 from flowproof.spec.source import Mark, Report
 
 _COMMAND = Text("a command", variables=True)
+_FOR_SHELL = Text("a command")
+"""`${…}` in it is the shell's."""
 _RETRIES = Whole(0, 100)
 _PATH = r"[^\s/\\][^\\]*"
 _FLOW_PATH = Text("the path of a flow file, relative to this file", _PATH)
@@ -67,11 +69,15 @@ _FLOW_TAGS = Field("tags", TAGS, "More tags for this flow.")
 
 @dataclass(frozen=True, slots=True)
 class PlacedSettings:
-    """The settings of one flow, with where they and its needs stand."""
+    """The settings of one flow, with where its path and its needs stand."""
 
     settings: FlowSettings
     mark: Mark
     needs_mark: Mark
+
+
+def _at_its_path(placed: PlacedSettings, mark: Mark) -> PlacedSettings:
+    return replace(placed, mark=mark)
 
 
 def _flow_settings(values: Values, report: Report) -> PlacedSettings:
@@ -103,7 +109,7 @@ SUITE_ENV = Field(
     ENV.shape,
     "Variables for every flow. One that cannot be resolved fails only the flows that use it.",
 )
-ENV_FROM = Field("env_from", _COMMAND, "A command that prints KEY=VALUE lines.")
+ENV_FROM = Field("env_from", _FOR_SHELL, "A command, by `sh -c`, that prints KEY=VALUE lines.")
 SECRETS = Field(
     "secrets",
     ListOf(VARIABLE_NAME, "a list of names of variables"),
@@ -111,10 +117,10 @@ SECRETS = Field(
     later="secrets",
 )
 _HOOK = "A command, by `sh -c` in the suite's folder, "
-BEFORE_ALL = Field("before_all", _COMMAND, f"{_HOOK}before the first flow.")
-AFTER_ALL = Field("after_all", _COMMAND, f"{_HOOK}after the last flow.")
-BEFORE_EACH = Field("before_each", _COMMAND, f"{_HOOK}before each flow; FLOWPROOF_SPEC names it.")
-AFTER_EACH = Field("after_each", _COMMAND, f"{_HOOK}after each flow; FLOWPROOF_SPEC names it.")
+BEFORE_ALL = Field("before_all", _FOR_SHELL, f"{_HOOK}before the first flow.")
+AFTER_ALL = Field("after_all", _FOR_SHELL, f"{_HOOK}after the last flow.")
+BEFORE_EACH = Field("before_each", _FOR_SHELL, f"{_HOOK}before each flow; FLOWPROOF_SPEC names it.")
+AFTER_EACH = Field("after_each", _FOR_SHELL, f"{_HOOK}after each flow; FLOWPROOF_SPEC names it.")
 ORDER = Field(
     "order",
     ListOf(_FLOW_PATH, "a list of paths of flow files"),
@@ -147,6 +153,7 @@ FLOWS = Field(
         "a mapping of paths to settings",
         key=_PATH,
         key_accepted="the path of a flow file, relative to this file",
+        placed=_at_its_path,
     ),
     "Settings of single flows, by path relative to this file.",
 )

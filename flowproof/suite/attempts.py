@@ -21,11 +21,14 @@ def with_attempts(record: FlowRecord, earlier: Sequence[FlowRecord]) -> FlowReco
     """The last try, with those before it; one that passed only then is `flaky`."""
     if not earlier:
         return record
-    attempts = tuple(
-        AttemptRecord(one.verdict, one.exit_code, one.duration, one.reason) for one in earlier
-    )
+    attempts: list[AttemptRecord] = []
+    for one in earlier:
+        # Those of its own are tries whose worker was lost.
+        own = AttemptRecord(one.verdict, one.exit_code, one.duration, one.reason)
+        attempts += (*one.attempts, own)
+    attempts += record.attempts
     if not record.verdict.green:
-        return replace(record, attempts=attempts)
+        return replace(record, attempts=tuple(attempts))
     tries = "1 try" if len(earlier) == 1 else f"{len(earlier)} tries"
     reason = f"it passed after {tries} that did not: {earlier[0].reason}"
-    return replace(record, verdict=Verdict.FLAKY, reason=reason, attempts=attempts)
+    return replace(record, verdict=Verdict.FLAKY, reason=reason, attempts=tuple(attempts))

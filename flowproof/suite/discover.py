@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from flowproof.errors import UsageError
+from flowproof.files import place
 
 SUFFIX = ".flow.yaml"
 SUITE_FILE = "suite.yaml"
@@ -18,20 +19,20 @@ FILE, FOLDER, NOTHING = "a regular file", "a folder", "nothing"
 def discover(paths: Iterable[Path]) -> tuple[Path, ...]:
     """Every `*.flow.yaml` under these files and folders: absolute, each once.
 
-    They come in the order of the paths given, those below one folder sorted. Hidden folders
-    (`.flowproof` is one) and `node_modules` are skipped. A folder that is reached again through
-    a symbolic link is entered once.
+    They come in the order of the paths given, those below one folder sorted. What is hidden
+    (`.flowproof` is) and `node_modules` are skipped. A flow is known by its `place`, whichever
+    way led to it: a folder behind a symbolic link is spelt as where it leads, so that neither
+    the spelling nor the order in which a system lists names makes a difference.
 
     :raises UsageError: if a path does not exist, is a file of another kind, or cannot be read,
         and for what would be left out without a word: a name that almost is a flow's or, beside
         flows, a suite's, and a flow's name that is no regular file.
     """
-    found: dict[Path, Path] = {}
+    found: dict[Path, None] = {}
     for path in paths:
         kind = _kind(path)
         if kind == FOLDER:
-            for spec in sorted(_under(path.absolute(), set())):
-                found.setdefault(_place(spec), spec)
+            found |= dict.fromkeys(sorted(_under(path.resolve(), set())))
         elif kind == NOTHING:
             raise UsageError(f"{path}: no such file or folder{_near(path)}")
         elif not path.name.endswith(SUFFIX):
@@ -40,13 +41,8 @@ def discover(paths: Iterable[Path]) -> tuple[Path, ...]:
             raise UsageError(f"{path}: it is {kind}, and a flow is a regular file")
         else:
             _refuse_misnamed_suite(path.parent, _names_in(path.parent))
-            found.setdefault(_place(path), path.absolute())
-    return tuple(found.values())
-
-
-def _place(spec: Path) -> Path:
-    """What a spec is known by, however its folder is spelt: its trace lies beside its name."""
-    return spec.parent.resolve() / spec.name
+            found[place(path)] = None
+    return tuple(found)
 
 
 def _kind(path: Path) -> str:
@@ -74,10 +70,10 @@ def _kind(path: Path) -> str:
 
 
 def _under(folder: Path, entered: set[Path]) -> list[Path]:
-    real = folder.resolve()
-    if real in entered:
+    """The flows below a folder whose path has no link; those of folders in `entered` are known."""
+    if folder in entered:
         return []
-    entered.add(real)
+    entered.add(folder)
     try:
         names = [entry.name for entry in os.scandir(folder) if not entry.name.startswith(".")]
     except OSError as error:
@@ -89,7 +85,7 @@ def _under(folder: Path, entered: set[Path]) -> list[Path]:
         kind = _kind(path)
         if kind == FOLDER:
             if path.name != "node_modules":
-                found += _under(path, entered)
+                found += _under(path.resolve(), entered)
         elif looks_like_flow and not path.name.endswith(SUFFIX):
             raise UsageError(f"{path}: a flow's file name ends in {SUFFIX}; rename it")
         elif looks_like_flow and kind != FILE:

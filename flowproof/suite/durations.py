@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flowproof.errors import UsageError
-from flowproof.files import shortened, write_atomic
+from flowproof.files import read_regular, shortened, write_atomic
 from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, NumberText, parse, write
 
 FILE = "durations.json"
@@ -25,9 +25,14 @@ def read_durations(path: Path) -> dict[str, float]:
     """
     shown = shortened(str(path))
     try:
-        if path.stat().st_size > _LARGEST:
+        if (data := read_regular(path, _LARGEST)) is None:
             raise UsageError(f"{shown}: larger than {_LARGEST >> 20} MiB")
-        value = parse(path.read_bytes())
+        value = parse(data)
+    except FileNotFoundError:
+        raise UsageError(
+            f"{shown}: there is no such file; a run of the whole suite leaves one to copy: "
+            f"cp .flowproof/{FILE} {FILE}"
+        ) from None
     except OSError as error:
         raise UsageError(f"{shown}: cannot be read: {error.strerror}") from error
     except JsonError as error:

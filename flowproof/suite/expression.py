@@ -20,6 +20,10 @@ _TOKEN = re.compile(
     r"""\s*(?:(?P<mark>[()])|"(?P<double>[^"]*)"|'(?P<single>[^']*)'|"""
     r"""(?P<word>[^\s()"']+)|(?P<wrong>\S))"""
 )
+_PLAIN = re.compile(r"[\w./:@+-]{1,60}")
+_JOINING = frozenset({"and", "or", "not", "(", ")"})
+_FEW = 6
+"""So many words are put together as somebody may have meant them."""
 _DEEPEST = 50
 _LONGEST = 2000
 
@@ -60,8 +64,21 @@ class _Parser:
     def whole(self) -> Expression:
         expression = self._either()
         if self._at < len(self._tokens):
-            raise self._expected("`and`, `or` or the end")
+            raise self._expected("`and`, `or` or the end", self._advice())
         return expression
+
+    def _advice(self) -> str:
+        """What somebody meant who wrote nothing but words one behind another."""
+        words = [token.text for token in self._tokens[:_FEW]]
+        if len(self._tokens) > _FEW or not all(map(_PLAIN.fullmatch, words)):
+            return ""
+        if any(token.quoted or token.text in _JOINING for token in self._tokens):
+            return ""
+        if self._option == "--tag":
+            both, either = (f" {joined} ".join(words) for joined in ("and", "or"))
+            return f"; such as `{both}`, or `{either}`"
+        text = " ".join(words)
+        return f"; a text with blanks takes quotes of its own: {self._option} \"'{text}'\""
 
     def _either(self) -> Expression:
         parts = [self._both()]
@@ -110,11 +127,12 @@ class _Parser:
         self._at += 1
         return True
 
-    def _expected(self, what: str) -> UsageError:
+    def _expected(self, what: str, advice: str = "") -> UsageError:
         token = self._next()
         if token is None:
             return self._error(f"it ends where {what} is expected")
-        return self._error(f"column {token.column}: found `{token.text}`, expected {what}")
+        found = f"column {token.column}: found `{shortened(token.text)}`, expected {what}"
+        return self._error(found + advice)
 
     def _error(self, what: str) -> UsageError:
         return UsageError(f"{self._option} `{shortened(self._text)}`: {what}")

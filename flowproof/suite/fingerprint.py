@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from flowproof.errors import UsageError
+from flowproof.files import place
 from flowproof.suite.discover import nearest_suite
 from flowproof.suite.selection import key_of
 from flowproof.trace.file import find_trace
@@ -24,7 +25,8 @@ def suite_digest(specs: Sequence[Path], folder: Path) -> str:
     """
     digest = hashlib.sha256()
     real = folder.resolve()
-    files = [(key_of(file, folder), file) for spec in specs for file in (spec, find_trace(spec))]
+    named = (file for spec in specs for file in (spec, find_trace(spec)))
+    files = [(key_of(place(file), real), file) for file in named]
     files += [(key_of(file, real), file) for file in _suites(specs)]
     for key, path in sorted(files):
         name = key.encode("utf-8", "surrogateescape")

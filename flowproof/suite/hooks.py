@@ -106,8 +106,8 @@ def _how(ended: AgentExit) -> str:
 
 
 def _last(ended: AgentExit) -> str:
-    """The last thing it said, where a person would look first."""
-    said = ended.stderr.text.strip() or ended.stdout.text.strip()
+    """The last line of its stderr. What it printed is not shown: it may be secrets."""
+    said = ended.stderr.text.strip()
     return f": {visible(said.splitlines()[-1][:_SHOWN])}" if said else ""
 
 
@@ -118,10 +118,14 @@ def assignments(text: str) -> dict[str, str]:
     :raises HookFailed: at any other line, whose text is not shown: it may be a secret.
     """
     found: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    # Not `splitlines`: a form feed, or U+0085, in a value must not begin another variable.
+    for number, ended in enumerate(text.split("\n"), 1):
+        line = ended.removesuffix("\r")
+        if "\ufffd" in line:
+            raise HookFailed(f"env_from: line {number} of what it printed is not UTF-8")
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        parts = _ASSIGNMENT.fullmatch(line.strip().removeprefix("export "))
+        parts = _ASSIGNMENT.fullmatch(line.strip(" \t").removeprefix("export "))
         if parts is None or "\0" in line:
             raise HookFailed(f"env_from: line {number} of what it printed is not KEY=VALUE")
         name, value = parts.groups()

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from flowproof.errors import UsageError
-from flowproof.files import shortened, write_atomic
+from flowproof.files import read_regular, shortened, write_atomic
 from flowproof.model.jsonvalue import JsonError, JsonValue, parse, write
 from flowproof.suite.state_lock import alone
 
@@ -26,9 +26,9 @@ def read_failed(state: Path) -> frozenset[str]:
     file = state / FILE
     shown = shortened(str(file))
     try:
-        if file.stat().st_size > _LARGEST:
+        if (data := read_regular(file, _LARGEST)) is None:
             raise UsageError(f"{shown}: larger than {_LARGEST >> 20} MiB; delete it")
-        value = parse(file.read_bytes())
+        value = parse(data)
     except FileNotFoundError:
         raise UsageError(
             "--last-failed: no earlier run is known here; run the suite once"

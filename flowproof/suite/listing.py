@@ -19,7 +19,8 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One flow. `skipped` says why it would not run, `error` why it cannot."""
+    """One flow. `skipped` says why it would not run, `error` why it cannot. `needed_by` is the
+    path of the flow that it is there for, where it is not selected itself."""
 
     name: str
     path: str
@@ -27,16 +28,19 @@ class Listed:
     skipped: str = ""
     error: str = ""
     exit_code: ExitCode = ExitCode.PASSED
+    needed_by: str = ""
 
     def line(self) -> str:
         """The flow on one line."""
         if self.error:
-            said = f"error: {self.error}"
+            # What stands below points into the file, which `flowproof check` shows whole.
+            said = f"error: {self.error.partition(chr(10))[0]}"
         else:
             tags = f"  [{', '.join(self.tags)}]" if self.tags else ""
             skipped = f"  skipped: {self.skipped}" if self.skipped else ""
             said = f"{self.name}{tags}{skipped}"
-        return one_line(f"{self.path}  {said}", _LONGEST)
+        needed = f"  needed by {self.needed_by}" if self.needed_by else ""
+        return one_line(f"{self.path}  {said}{needed}", _LONGEST)
 
     def as_json(self) -> JsonObject:
         """The flow for programs; keys that have nothing to say are left out."""
@@ -45,18 +49,27 @@ class Listed:
             said["skipped"] = self.skipped
         if self.error:
             said["error"] = self.error
+        if self.needed_by:
+            said["needed_by"] = self.needed_by
         return said
 
 
-def listed(spec: Path, project: Project, environ: Mapping[str, str]) -> Listed:
-    """What would become of one flow, given by its absolute path."""
+def listed(
+    spec: Path, project: Project, environ: Mapping[str, str], needed_by: Path | None = None
+) -> Listed:
+    """What would become of one flow, given by its absolute path; `needed_by` is that of the flow
+    that alone brings it here."""
     shown = relative(spec, project.here)
+    needing = relative(needed_by, project.here) if needed_by else ""
     try:
         job = project.job(spec)
     except FlowproofError as error:
-        name = spec.name.removesuffix(SUFFIX)
-        return Listed(name, shown, error=str(error), exit_code=error.exit_code)
+        from flowproof.spec.readable_name import readable_name
+
+        name = readable_name(spec) or spec.name.removesuffix(SUFFIX)
+        code = error.exit_code
+        return Listed(name, shown, error=str(error), exit_code=code, needed_by=needing)
     skipped = reason_to_skip(job.spec, environ)
     if not skipped and not job.trace_path.exists():
         skipped = "it has no trace yet"
-    return Listed(job.spec.name, shown, job.spec.tags, skipped)
+    return Listed(job.spec.name, shown, job.spec.tags, skipped, needed_by=needing)

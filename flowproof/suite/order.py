@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from flowproof.errors import FlowproofError, UsageError
-from flowproof.files import shortened
+from flowproof.files import place, shortened
 from flowproof.model.flow_spec import SuiteSpec
 from flowproof.suite.discover import SUFFIX
 from flowproof.suite.project import Project
@@ -20,8 +20,9 @@ def ordered(specs: Sequence[Path], suite: SuiteSpec | None) -> tuple[Path, ...]:
     """
     if suite is None:
         return tuple(specs)
-    place = _places(suite)
-    return tuple(sorted(specs, key=lambda spec: place.get(spec.resolve(), len(place))))
+    if not (places := _places(suite)):
+        return tuple(specs)
+    return tuple(sorted(specs, key=lambda spec: places.get(place(spec), len(places))))
 
 
 def _places(suite: SuiteSpec) -> dict[Path, int]:
@@ -32,7 +33,7 @@ def _places(suite: SuiteSpec) -> dict[Path, int]:
         raise UsageError(f"suite {suite.name}: `order` names what is no flow: {other}")
     if missing := [path for path in suite.order if not Path(suite.folder, path).exists()]:
         raise UsageError(f"suite {suite.name}: `order` names what is not there: {missing[0]}")
-    return {Path(suite.folder, path).resolve(): at for at, path in enumerate(suite.order)}
+    return {place(Path(suite.folder, path)): at for at, path in enumerate(suite.order)}
 
 
 def waits(specs: Sequence[Path], project: Project) -> Mapping[Path, Path]:
@@ -52,12 +53,12 @@ def waits(specs: Sequence[Path], project: Project) -> Mapping[Path, Path]:
             members.setdefault(suite.folder, []).append(spec)
     found: dict[Path, Path] = {}
     for folder, flows in members.items():
-        place = _places(suites[folder])
+        places = _places(suites[folder])
         chain = sorted(
-            (spec for spec in flows if spec.resolve() in place),
-            key=lambda one: place[one.resolve()],
+            (spec for spec in flows if project.place(spec) in places),
+            key=lambda one: places[project.place(one)],
         )
         found |= {spec: before for before, spec in pairwise(chain)}
         if chain:
-            found |= {spec: chain[-1] for spec in flows if spec.resolve() not in place}
+            found |= {spec: chain[-1] for spec in flows if project.place(spec) not in places}
     return found

@@ -19,7 +19,7 @@ from flowproof.suite.project import Project
 
 def picture(planned: Sequence[PlannedFlow], project: Project) -> Graph:
     """The graph of a run; notes of its flows say what they have to themselves, and the names of
-    the other tasks which commands they are.
+    the other tasks which commands they are. What `order` puts before a flow is not what it needs.
 
     :raises GraphError: if flows wait for each other, or the graph cannot be run.
     """
@@ -33,9 +33,15 @@ def picture(planned: Sequence[PlannedFlow], project: Project) -> Graph:
             id=hooks.get(id, id),
             needs=tuple(hooks.get(need, need) for need in node.needs),
             note=_note(flows[id], project) if id in flows else "",
+            after=_merely_before(flows[id]) if id in flows else frozenset(),
         )
         for id, node in graph.tasks.items()
     )
+
+
+def _merely_before(one: PlannedFlow) -> frozenset[str]:
+    """The flows that have to end before one begins, whether they passed or not."""
+    return frozenset(one.after).difference(one.needs)
 
 
 def _require_sound(graph: Graph) -> None:

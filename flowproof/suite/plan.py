@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,11 +14,12 @@ from flowproof.errors import FlowproofError
 from flowproof.flow.job import FlowJob, relative
 from flowproof.graph.task import Graph, TaskNode
 from flowproof.model.flow_spec import SuiteSpec
-from flowproof.suite.needs import needed
+from flowproof.suite.needs import needed, wait_for_each_other
 from flowproof.suite.order import waits
 from flowproof.suite.project import Project
 
 _NO_LOCKS: frozenset[str] = frozenset()
+_SUITE = "suite "
 _SMALL = 64 * 1024
 """Bytes; a longer spec is loaded to see what it holds."""
 
@@ -55,11 +57,14 @@ class PlannedFlow:
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
     """What the command line says of all flows. `retries` is None where each suite decides. With
-    `record_missing`, one run of a flow may write the trace that its next one reads."""
+    `record_missing`, one run of a flow may write the trace that its next one reads. With
+    `jobs_given` it says how many run at once, and what a suite below the first says of its own
+    does not count."""
 
     retries: int | None = None
     repeat: int = 1
     record_missing: bool = False
+    jobs_given: bool = False
 
 
 def plan(
@@ -68,24 +73,50 @@ def plan(
     options: PlanOptions,
     seconds: Mapping[Path, float] | None = None,
 ) -> tuple[PlannedFlow, ...]:
-    """Every flow to run, in the order given; `specs` are absolute and hold what they need."""
-    places = {spec.resolve(): spec for spec in specs}
+    """Every flow to run, in the order given; `specs` are absolute and hold what they need.
+
+    :raises UsageError: if flows wait for each other, or an `order` cannot be used.
+    """
+    places = {project.place(spec): spec for spec in specs}
     first = waits(specs, project)
+    _require_no_circle(specs, first, places, project)
     planned: list[PlannedFlow] = []
     for spec in specs:
-        needs = [places[one.resolve()] for one in needed(spec, project) if one.resolve() in places]
+        needs = [places[one] for one in needed(spec, project) if one in places]
         one = PlannedFlow(
             id=relative(spec, project.here),
             spec=spec,
             needs=_ids(needs, project, options.repeat),
             after=_ids([first[spec]] if spec in first else [], project, options.repeat),
-            locks=_locks(spec, project) | _traces(spec, options) or _NO_LOCKS,
+            locks=_locks(spec, project, options) | _traces(spec, options) or _NO_LOCKS,
             retries=_retries(spec, project, options),
             seconds=(seconds or {}).get(spec),
             suite=_commanding(spec, project),
         )
         planned += _repeated(one, options.repeat)
     return tuple(planned)
+
+
+def _require_no_circle(
+    specs: Sequence[Path],
+    first: Mapping[Path, Path],
+    places: Mapping[Path, Path],
+    project: Project,
+) -> None:
+    """:raises UsageError: if needs and orders of several suites make flows wait for each other."""
+    if not first:
+        return  # needs alone are seen to where they are followed
+    from graphlib import CycleError, TopologicalSorter
+
+    waiting = {
+        spec: [places[one] for one in needed(spec, project) if one in places]
+        + ([first[spec]] if spec in first else [])
+        for spec in specs
+    }
+    try:
+        TopologicalSorter(waiting).prepare()
+    except CycleError as error:
+        raise wait_for_each_other(error.args[1][:0:-1], project) from None
 
 
 def _repeated(one: PlannedFlow, count: int) -> list[PlannedFlow]:
@@ -135,14 +166,36 @@ def commands(suite: SuiteSpec) -> tuple[str | None, ...]:
     )
 
 
-def _locks(spec: Path, project: Project) -> frozenset[str]:
+def _locks(spec: Path, project: Project, options: PlanOptions) -> frozenset[str]:
     """What a flow has to itself: fixed ports, and what its suite says."""
     try:
+        suite = project.suite_of(spec.parent)
+        alone = [] if options.jobs_given or suite is None else _alone(suite, project)
         resources = project.settings(spec).resources
         ports = fixed_ports(project.job(spec)) if _may_fix_ports(spec) else ()
     except FlowproofError:
         return frozenset()
-    return frozenset([*map("port {}".format, ports), *map("resource {}".format, resources)])
+    return frozenset([*map("port {}".format, ports), *map("resource {}".format, resources), *alone])
+
+
+def _alone(suite: SuiteSpec, project: Project) -> list[str]:
+    """What no two flows of a suite have at once that bears one at a time: its hooks around each
+    might not, and `jobs: 1` says so."""
+    hooked = suite.before_each or suite.after_each
+    if suite.jobs != "1" and (suite.jobs is not None or not hooked):
+        return []
+    return [f"{_SUITE}{relative(Path(suite.folder), project.here)}"]
+
+
+def taking_turns(planned: Sequence[PlannedFlow]) -> tuple[str, ...]:
+    """The folders of the suites of which two flows or more run one at a time."""
+    found = Counter(
+        lock.removeprefix(_SUITE)
+        for one in planned
+        for lock in one.locks
+        if lock.startswith(_SUITE)
+    )
+    return tuple(folder for folder, flows in found.items() if flows > 1)
 
 
 def _traces(spec: Path, options: PlanOptions) -> frozenset[str]:

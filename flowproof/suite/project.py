@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from flowproof.errors import FlowproofError, NotBuiltYet, UsageError
+from flowproof.files import place
 from flowproof.flow.job import FlowJob, relative
 from flowproof.model.flow_spec import FlowSettings, FlowSpec, SuiteSpec
 from flowproof.model.phase import Phase
@@ -41,6 +42,25 @@ class Project:
     _nearest: dict[Path, Path | None] = field(default_factory=dict)
     _suites: dict[Path, SuiteSpec] = field(default_factory=dict)
     _settings: dict[str, dict[Path, FlowSettings]] = field(default_factory=dict)
+    _real: dict[Path, Path] = field(default_factory=dict)
+
+    def place(self, path: Path) -> Path:
+        """The one spelling of a file, as `files.place` has it."""
+        # Asked several times for each flow, and a folder may hold thousands.
+        real = self._real.get(path.parent)
+        if real is None:
+            real = self._real[path.parent] = place(path).parent
+        return real / path.name
+
+    def suite_file(self, folder: Path) -> Path | None:
+        """The suite.yaml that governs a folder, if any.
+
+        :raises UsageError: if it is no regular file.
+        """
+        # Asked several times for each flow, and a folder may hold thousands.
+        if folder not in self._nearest:
+            self._nearest[folder] = nearest_suite(folder)
+        return self._nearest[folder]
 
     def suite_of(self, folder: Path) -> SuiteSpec | None:
         """The suite that governs a folder, if any.
@@ -49,10 +69,7 @@ class Project:
         :raises CapabilityError: if it declares what this version cannot run.
         :raises UsageError: if it needs a newer flowproof, or is no regular file.
         """
-        # Asked several times for each flow, and a folder may hold thousands.
-        if folder not in self._nearest:
-            self._nearest[folder] = nearest_suite(folder)
-        return self._suite_at(self._nearest[folder])
+        return self._suite_at(self.suite_file(folder))
 
     def _suite_at(self, path: Path | None) -> SuiteSpec | None:
         if path is None:
@@ -93,9 +110,9 @@ class Project:
             return FlowSettings()
         if suite.folder not in self._settings:
             self._settings[suite.folder] = {
-                Path(suite.folder, path).resolve(): one for path, one in suite.flows.items()
+                self.place(Path(suite.folder, path)): one for path, one in suite.flows.items()
             }
-        return self._settings[suite.folder].get(spec_path.resolve(), FlowSettings())
+        return self._settings[suite.folder].get(self.place(spec_path), FlowSettings())
 
     def _environment(self, suite: SuiteSpec) -> Mapping[str, str]:
         """The suite's variables, those that were minted as they are."""

@@ -6,7 +6,7 @@ import dataclasses
 import platform
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -17,6 +17,7 @@ from flowproof.model.flow_spec import FlowSpec
 from flowproof.model.outcome import Verdict
 from flowproof.model.phase import Phase
 from flowproof.model.run_record import FlowRecord, RunRecord, combined_exit_code
+from flowproof.spec.readable_name import readable_name
 from flowproof.suite.discover import SUFFIX
 from flowproof.suite.project import Project
 from flowproof.version import __version__
@@ -47,8 +48,9 @@ def run_record(
 ) -> RunRecord:
     """Everything a run left to say; `duration` in seconds. A run in which no flow ran has the
     exit code for that, unless `allow_empty`."""
-    exit_code = _exit_code(flows, interrupted=interrupted, allow_empty=allow_empty)
-    if fail_on_flaky and any(flow.verdict is Verdict.FLAKY for flow in flows):
+    ends = {(flow.verdict, flow.exit_code) for flow in flows}
+    exit_code = _exit_code(ends, interrupted=interrupted, allow_empty=allow_empty)
+    if fail_on_flaky and any(verdict is Verdict.FLAKY for verdict, _ in ends):
         exit_code = combined_exit_code((exit_code, ExitCode.FLOW_FAILED))
     if errors:
         exit_code = combined_exit_code((exit_code, ExitCode.WORLD_ERROR))
@@ -65,16 +67,18 @@ def run_record(
         host=socket.gethostname(),
         partial=facts.partial,
         exit_code=exit_code,
-        flows=tuple(flows),
+        flows=flows,
         warnings=warnings,
         errors=errors,
     )
 
 
-def _exit_code(flows: Sequence[FlowRecord], *, interrupted: bool, allow_empty: bool) -> ExitCode:
+def _exit_code(
+    ends: Set[tuple[Verdict, ExitCode]], *, interrupted: bool, allow_empty: bool
+) -> ExitCode:
     if interrupted:
         return ExitCode.INTERRUPTED
-    ran = tuple(one.exit_code for one in flows if one.verdict is not Verdict.SKIPPED)
+    ran = tuple(exit_code for verdict, exit_code in ends if verdict is not Verdict.SKIPPED)
     return ExitCode.PASSED if allow_empty and not ran else combined_exit_code(ran)
 
 
@@ -152,7 +156,7 @@ def _unrun(
     spec: Path, project: Project, verdict: Verdict, exit_code: ExitCode, reason: str
 ) -> FlowRecord:
     return FlowRecord(
-        name=spec.name.removesuffix(SUFFIX),
+        name=readable_name(spec) or spec.name.removesuffix(SUFFIX),
         path=relative(spec, project.here),
         line=1,
         phase=project.options.phase,

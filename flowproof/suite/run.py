@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,7 +19,9 @@ from flowproof.flow.job import World
 from flowproof.flow.run import reason_to_skip
 from flowproof.graph.scheduler import TaskContext, TaskEnd, run_graph
 from flowproof.model.clock import utc_text
+from flowproof.model.task_state import TaskState
 from flowproof.suite.engines.local import LocalEngine
+from flowproof.suite.flow_store import FlowStore
 from flowproof.suite.gate import Claim, Gate
 from flowproof.suite.plan import AFTER_ALL, BEFORE_ALL, FLOW, PlannedFlow, graph_of
 from flowproof.suite.project import Project
@@ -131,23 +133,33 @@ async def run_flows(
                 cleanup_timeout=_CLEANUP,
             )
     # Here and not above: records are loaded after the first agent was launched.
-    from flowproof.suite.records import Cut, RunFacts, cut_off, kept_from_running, run_record
+    from flowproof.suite.records import (
+        Cut,
+        RunFacts,
+        cut_off,
+        kept_from_running,
+        not_run,
+        run_record,
+    )
 
     cut = Cut.INTERRUPT if interrupt.requested else Cut.GLOBAL_TIMEOUT
-    flows: list[FlowRecord] = []
+    run.note_ends(ends)
+    if scope.cancelled_caught and not interrupt.requested:
+        run.errors.append(f"the time limit of the whole run passed ({options.global_timeout:g} s)")
     for one in planned:
-        record = run.records.get(one.id)
-        if record is None:
+        if run.flows.verdict(one.id) is None:
             end = ends.get(one.id)  # none if the engine was still being opened
             if end is not None and end.error is not None:
                 raise end.error
             if failed := one.suite is not None and run.failed.get(one.suite):
                 record = kept_from_running(one.spec, project, failed)
+            elif end is not None and not scope.cancelled_caught:
+                record = not_run(one.spec, project, f"what it needs could not run: {end.cause}")
             else:
                 record = cut_off(one.spec, project, cut, running=one.id in run.running)
             record = replace(record, name=one.named(record.name))
+            run.flows.put(one.id, record)
             progress.flow_ended(record)
-        flows.append(record)
     return run_record(
         RunFacts(
             id=new_run_id(started, options.chance),
@@ -155,9 +167,9 @@ async def run_flows(
             command=options.command,
             phase=project.options.phase,
             started=utc_text(started),
-            partial=options.partial or run.stopped,
+            partial=options.partial or run.stopped or scope.cancelled_caught,
         ),
-        flows,
+        run.flows.in_order(one.id for one in planned),
         world.clock.monotonic() - begun,
         interrupted=interrupt.requested,
         allow_empty=options.allow_empty,
@@ -173,7 +185,7 @@ def _urgency(one: PlannedFlow) -> float:
 
 
 class _Run:
-    """The state of one run. `records` are of the flows that ended, `running` has the ids of those
+    """The state of one run. `flows` has those that ended, `running` has the ids of those
     that began and have not. `failed` says by their folders why flows of suites cannot run,
     `errors` what went wrong beside the flows."""
 
@@ -201,7 +213,7 @@ class _Run:
             },
         )
         # Mutable: what has happened so far.
-        self.records: dict[str, FlowRecord] = {}
+        self.flows = FlowStore()
         self.running: set[str] = set()
         self.failed: dict[str, str] = {}
         self.errors: list[str] = []
@@ -213,6 +225,15 @@ class _Run:
         """Whether so many flows failed that no other may begin."""
         limit = self._options.max_failures
         return limit is not None and self._failures >= limit
+
+    def note_ends(self, ends: Mapping[str, TaskEnd]) -> None:
+        """Find commands after all flows that were cut off or never ran: nobody cleaned up."""
+        for folder, commands in self._commands.items():
+            end = ends.get(f"after_all {folder}")
+            if commands.suite.after_all is None or (end and end.state is TaskState.DONE):
+                continue
+            why = end.cause if end else "the run ended before"
+            self.errors.append(f"suite {commands.suite.name}: after_all did not end: {why}")
 
     async def before_all(self, context: TaskContext) -> None:
         """What a suite does before its flows; none of them runs if it fails."""
@@ -243,37 +264,38 @@ class _Run:
         except HookFailed as error:
             self.errors.append(f"suite {commands.suite.name}: {error}")
 
-    async def flow(self, context: TaskContext) -> FlowRecord:
+    async def flow(self, context: TaskContext) -> None:
         """One flow, from its needs to its verdict."""
         one = self._planned[context.node.id]
         unmet = next((need for need in one.needs if not self._passed(need)), None)
         if unmet is not None:
-            return self._ended(one, self._not_run(one, f"{unmet}, which it needs, did not pass"))
+            self._ended(one, self._not_run(one, f"{unmet}, which it needs, did not pass"))
+            return
         if self.stopped:
             failed = f"{self._failures} flow{'s' * (self._failures != 1)} had failed"
-            return self._ended(one, self._not_run(one, f"it did not begin, since {failed}"))
+            self._ended(one, self._not_run(one, f"it did not begin, since {failed}"))
+            return
         self.running.add(one.id)
         record = await self._tried(one)
-        return self._ended(one, replace(record, slot=self.gate.slot(one.id)))
+        self._ended(one, replace(record, slot=self.gate.slot(one.id)))
 
     def _passed(self, id: str) -> bool:
         from flowproof.model.outcome import Verdict
 
-        record = self.records.get(id)
-        return record is None or (record.verdict.green and record.verdict is not Verdict.SKIPPED)
+        verdict = self.flows.verdict(id)
+        return verdict is None or (verdict.green and verdict is not Verdict.SKIPPED)
 
     def _not_run(self, one: PlannedFlow, reason: str) -> FlowRecord:
         from flowproof.suite.records import not_run
 
         return not_run(one.spec, self._project, reason)
 
-    def _ended(self, one: PlannedFlow, record: FlowRecord) -> FlowRecord:
+    def _ended(self, one: PlannedFlow, record: FlowRecord) -> None:
         record = replace(record, name=one.named(record.name))
-        self.records[one.id] = record
+        self.flows.put(one.id, record)
         self.running.discard(one.id)
         self._failures += bool(record.exit_code)
         self._progress.flow_ended(record)
-        return record
 
     async def _tried(self, one: PlannedFlow) -> FlowRecord:
         """The flow, tried again after what may end otherwise next time; each try begins anew."""

@@ -8,7 +8,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from flowproof.errors import ExitCode, RunRecordUnreadable, UsageError
+from flowproof.errors import ExitCode, FlowproofError, RunRecordUnreadable, UsageError
 from flowproof.files import shortened, write_atomic
 from flowproof.model.outcome import Verdict
 from flowproof.model.run_record import RunRecord
@@ -16,6 +16,8 @@ from flowproof.report.run_json import MAX_CHARACTERS, load, pieces
 from flowproof.suite.durations import FILE as DURATIONS
 from flowproof.suite.durations import write_durations
 from flowproof.suite.last_failed import note_failed
+from flowproof.suite.needs import kept_back
+from flowproof.suite.project import Project
 from flowproof.suite.selection import key_of
 from flowproof.suite.state_lock import alone
 
@@ -35,26 +37,43 @@ def keep(record: RunRecord, folder: Path) -> Path:
         raise UsageError(f"cannot keep the run record in {folder}: {reason}") from error
 
 
-def remember(record: RunRecord, folder: Path, here: Path) -> None:
-    """Note which flows failed, and after a complete run how long each took; `here` is the folder
-    that the record's paths start from. A run that was not let finish teaches no durations.
+def remember(record: RunRecord, folder: Path, project: Project) -> None:
+    """Note which flows failed, or did not run since one that they need failed, and after a
+    complete run how long each took; the record's paths start from where the project is. A run
+    that was not let finish teaches no durations, and one in which nothing ran, as where a
+    suite.yaml cannot be used, nothing at all.
 
     :raises UsageError: if the folder cannot be written to.
     """
-    ran = {
-        key_of(here / flow.path, folder): flow
-        for flow in record.flows
-        if flow.verdict is not Verdict.SKIPPED
-    }
-    failed = [key for key, flow in ran.items() if flow.exit_code]
+    ran: dict[str, float] = {}
+    failed: list[Path] = []
+    skipped: list[Path] = []
+    for flow in record.flows:
+        spec = project.here / flow.path
+        if flow.verdict is Verdict.SKIPPED:
+            skipped.append(spec)
+        elif not flow.exit_code or _has_usable_suite(spec, project):
+            ran[key_of(spec, folder)] = flow.duration
+            failed += [spec] if flow.exit_code else []
+    if not ran:
+        return
+    failed += kept_back(skipped, failed, project)
     state = folder / ".flowproof"
     try:
-        note_failed(state, ran=ran, failed=failed)
-        if ran and not record.partial and record.exit_code is not ExitCode.INTERRUPTED:
-            write_durations(state / DURATIONS, {key: one.duration for key, one in ran.items()})
+        note_failed(state, ran=ran, failed=[key_of(spec, folder) for spec in failed])
+        if not record.partial and record.exit_code is not ExitCode.INTERRUPTED:
+            write_durations(state / DURATIONS, ran)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise UsageError(f"cannot keep the state of the suite in {folder}: {reason}") from error
+
+
+def _has_usable_suite(spec: Path, project: Project) -> bool:
+    try:
+        project.suite_of(spec.parent)
+    except FlowproofError:
+        return False
+    return True
 
 
 def find_kept(folder: Path, id: str | None = None) -> Path:

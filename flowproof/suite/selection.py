@@ -20,6 +20,9 @@ from flowproof.suite.needs import groups
 from flowproof.suite.project import Project
 from flowproof.suite.sharding import Shard, part_of
 
+_NAMED = 20
+"""So many tags are named where none was right."""
+
 _AT_LINE = re.compile(rf"(.*{re.escape(SUFFIX)}):([0-9]{{1,7}})", re.DOTALL)
 
 
@@ -64,7 +67,8 @@ def without_line(path: Path) -> Path:
 
 
 def key_of(spec: Path, folder: Path) -> str:
-    """How a flow is known across runs and machines: its path from the suite's folder."""
+    """How a flow is known across runs and machines: its path from the suite's folder. Both are
+    spelt without symbolic links, as `discover` and `nearest_suite` do."""
     return Path(os.path.relpath(spec, folder)).as_posix()
 
 
@@ -83,6 +87,31 @@ def select(
     if (seed := selection.seed) is not None:
         chosen.sort(key=lambda spec: _drawn(seed, keys[spec]))
     return tuple(chosen)
+
+
+def why_none(specs: Sequence[Path], selection: Selection, project: Project) -> str:
+    """Why not one of these flows is selected, and what there is to select by."""
+    if selection.failed is not None and not selection.failed:
+        return "no flow failed when they last ran"
+    said = f"none of {len(specs)} flows is selected"
+    if len(specs) == 1:
+        said = "the one flow is not selected"
+    if (wanted := selection.tags) is None:
+        return said
+    tags = [_tags(spec, project) for spec in specs]
+    if any(wanted(one.__contains__) for one in tags):
+        return said
+    there = sorted(frozenset().union(*tags))
+    more = f" and {len(there) - _NAMED} more" if len(there) > _NAMED else ""
+    known = f"the tags are {', '.join(there[:_NAMED])}{more}" if there else "no flow has a tag"
+    return f"{said}: {known}"
+
+
+def _tags(spec: Path, project: Project) -> frozenset[str]:
+    try:
+        return frozenset(project.job(spec).spec.tags)
+    except FlowproofError:
+        return frozenset()
 
 
 def _share(

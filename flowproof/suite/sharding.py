@@ -52,11 +52,12 @@ def part_of(
 
     usual = median(known) if known else 1.0
     seconds = {name: durations.get(name, usual) for name in ordered}
-    loads = [(0.0, index) for index in range(shard.count)]
+    # Of equal loads that with fewest names, or flows that take no time would all meet in one.
+    loads = [(0.0, 0, index) for index in range(shard.count)]
     mine: list[str] = []
     for name in sorted(ordered, key=lambda name: (-seconds[name], name)):
-        least, index = min(loads)
-        loads[index] = (least + seconds[name], index)
+        least, held, index = min(loads)
+        loads[index] = (least + seconds[name], held + 1, index)
         if index == shard.index - 1:
             mine.append(name)
     return frozenset(mine)

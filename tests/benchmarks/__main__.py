@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.benchmarks.canned import canned_upstream
+from tests.benchmarks.cluster import cluster
 from tests.benchmarks.measure import Command, compare, run
 from tests.benchmarks.suites import suites
 
@@ -26,6 +27,8 @@ def main() -> None:
         growth(Path(folder))
         sdk_agent(Path(folder))
         suites(Path(folder), FLOWPROOF, ENVIRONMENT)
+    with TemporaryDirectory() as folder:
+        cluster(Path(folder))
 
 
 def start_up(folder: Path) -> None:

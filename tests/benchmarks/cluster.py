@@ -22,9 +22,13 @@ FLOWS = 50
 
 
 def main() -> None:
-    """Print the ratio of wall times, start-up and end of the cluster included."""
     with TemporaryDirectory() as folder:
-        found = dask_against_local(Path(folder), FLOWS, pairs=3)
+        cluster(Path(folder))
+
+
+def cluster(folder: Path) -> None:
+    """Print the ratio of wall times, start-up and end of the cluster included."""
+    found = dask_against_local(folder, FLOWS, pairs=3)
     print(
         f"{FLOWS} flows on two Dask workers {found.ratio:5.2f} × local -j 2          "
         f"{found.extra * 1000:+.0f} ms (aim 1.50)"

@@ -105,3 +105,154 @@ def test_a_shuffle_prints_its_seed_and_keeps_the_suites_order_first(suite: Shell
 )
 def test_refused(suite: Shell, options: list[str]) -> None:
     assert suite("suite", "run", "--no-reports", *options).code == 2
+
+
+@pytest.fixture
+def deep(suite: Shell) -> Shell:
+    """The same suite with two flows in folders below it, and known durations of all."""
+    for name in ("ops/d", "ops/in/e"):
+        suite.write(f"{name}.flow.yaml", SPEC.replace("Greeter", f"flow {name[-1]}"))
+    suite.write(".flowproof/durations.json", KNOWN)
+    return suite
+
+
+KNOWN = '{"a.flow.yaml": 9, "ops/d.flow.yaml": 3}'
+
+
+@pytest.mark.parametrize(
+    ("paths", "partial"),
+    [
+        pytest.param(["."], False, id="the suite"),
+        pytest.param([], False, id="no path"),
+        pytest.param(["a.flow.yaml", "b.flow.yaml", "c.flow.yaml", "ops"], False, id="all of it"),
+        pytest.param(["ops"], True, id="folder"),
+        pytest.param(["ops/d.flow.yaml"], True, id="file"),
+        pytest.param(["ops/d.flow.yaml:2"], True, id="line"),
+        pytest.param(["a.flow.yaml", "ops"], True, id="two of many"),
+    ],
+)
+def test_only_a_run_of_every_flow_is_whole_and_replaces_the_durations(
+    deep: Shell, paths: list[str], partial: bool
+) -> None:
+    told = deep("suite", "run", *paths, "--strict", "--no-reports", "--json")
+    assert (told.code, told.json["partial"]) == (2, partial)
+    assert ("does not vouch for the whole suite" in told.err) is partial
+    file = deep.folder / ".flowproof/durations.json"
+    assert (file.read_text("utf-8") == KNOWN) is partial
+    assert deep("suite", "list", *paths, "--json").json["partial"] is partial
+
+
+@pytest.mark.parametrize(("path", "partial"), [("ops", True), (".", False)], ids=["part", "all"])
+def test_a_folder_for_run_is_no_more_whole(deep: Shell, path: str, partial: bool) -> None:
+    assert deep("run", path, "--json").json["partial"] is partial
+
+
+def test_shards_of_a_part_are_partial_when_merged(deep: Shell) -> None:
+    for paths, partial in ((["ops"], True), (["."], False)):
+        for shard in ("1/2", "2/2"):
+            deep("suite", "run", *paths, "--shard", shard, "--report", "blob=blobs")
+        merged = deep("report", "merge", "blobs", "--json").json
+        assert merged["partial"] is partial
+
+
+def test_without_a_suite_a_folder_is_whole_and_a_file_is_not(shell: Shell) -> None:
+    for name in ("flows/a", "flows/in/b"):
+        shell.write(f"{name}.flow.yaml", SPEC.replace("Greeter", name))
+    for path, partial in (("flows", False), ("flows/in", False), ("flows/a.flow.yaml", True)):
+        told = shell("suite", "run", path, "--no-reports", "--allow-empty", "--json")
+        assert told.json["partial"] is partial
+
+
+def test_a_suite_that_cannot_be_used_has_its_state_beside_it(deep: Shell) -> None:
+    deep.write("suite.yaml", "nam: shop\n")
+    told = deep("suite", "run", "ops", "--no-reports", "--json")
+    assert (told.code, told.json["partial"]) == (2, True)
+    assert not (deep.folder / "ops/.flowproof").exists()
+    assert (deep.folder / ".flowproof/durations.json").read_text("utf-8") == KNOWN
+
+
+def test_last_failed_when_nothing_failed(suite: Shell) -> None:
+    suite("suite", "run", "--no-reports", "--tag", "nobody")
+    told = suite("suite", "run", "--no-reports", "--last-failed")
+    assert (told.code, "no earlier run is known here" in told.err) == (2, True)
+    suite.write(".flowproof/last-failed.json", "[]")
+    told = suite("suite", "run", "--no-reports", "--last-failed")
+    assert told.code == 5
+    assert "no flow failed when they last ran" in told.err
+    suite.write(".flowproof/last-failed.json", '["gone.flow.yaml"]')
+    told = suite("suite", "run", "--no-reports", "--last-failed")
+    assert (told.code, "none of 3 flows is selected" in told.err) == (5, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        pytest.param(
+            ["--tag", "smok"],
+            "none of 3 flows is selected: the tags are slow, smoke",
+            id="misspelt",
+        ),
+        pytest.param(["--tag", "slow", "-k", "'flow a'"], "none of 3 flows is selected\n", id="-k"),
+        pytest.param(
+            ["--tag", "x", "a.flow.yaml"], "the one flow is not selected: the tags are", id="one"
+        ),
+    ],
+)
+def test_what_there_is_to_select_by(suite: Shell, options: list[str], text: str) -> None:
+    told = suite("suite", "list", *options)
+    assert told.code == 5
+    assert text in told.err
+
+
+def test_no_tags_at_all(shell: Shell) -> None:
+    shell.write("a.flow.yaml")
+    shell.write("b.flow.yaml", SPEC.replace("Greeter", "Other"))
+    assert (
+        "none of 2 flows is selected: no flow has a tag" in shell("suite", "list", "--tag", "x").err
+    )
+
+
+@pytest.mark.parametrize("seed", ["ops", "ops/", "a.flow.yaml", "gone.flow.yaml", "gone/x", "."])
+def test_a_shuffle_does_not_swallow_a_path(deep: Shell, seed: str) -> None:
+    told = deep("suite", "list", "--shuffle", seed)
+    assert told.code == 2
+    assert f"--shuffle {seed}: this is a path and no seed; write --shuffle=SEED" in told.err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(["ops", "--shuffle"], id="behind the path"),
+        pytest.param(["--shuffle=7", "ops"], id="with a seed"),
+        pytest.param(["--shuffle", "7", "ops"], id="with a seed behind a blank"),
+        pytest.param(["--shuffle", "s" * 300, "ops"], id="longer than a file's name"),
+    ],
+)
+def test_a_shuffle_with_a_path_beside_it(deep: Shell, options: list[str]) -> None:
+    assert sorted(listed(deep, *options)) == ["o", "o"]
+
+
+def test_a_list_tells_what_is_there_for_another(suite: Shell) -> None:
+    suite.write("suite.yaml", "flows: {a.flow.yaml: {needs: [b.flow.yaml]}}\n")
+    lines = suite("suite", "list", "-k", "'flow a'").out.splitlines()
+    assert lines[0].endswith("  needed by a.flow.yaml")
+    assert "needed by" not in lines[1]
+    flows = suite("suite", "list", "-k", "'flow a'", "--json").json["flows"]
+    assert [flow.get("needed_by") for flow in flows] == ["a.flow.yaml", None]
+    assert "needed by" not in suite("suite", "list").out
+    suite.write("b.flow.yaml", "tags: [")
+    assert suite("suite", "list", "a.flow.yaml").out.splitlines()[0].endswith("by a.flow.yaml")
+
+
+def test_a_list_has_the_first_line_of_what_is_wrong(suite: Shell) -> None:
+    suite.write("b.flow.yaml", "nmae: b\nagent: {command: x}\nsteps: [{prompt: go}]\n")
+    lines = suite("suite", "list").out.splitlines()
+    assert len(lines) == 3
+    assert lines[2] == "b.flow.yaml  error: b.flow.yaml:1:1: the flow has no key `nmae`"
+
+
+def test_a_durations_file_that_is_not_there_says_how_to_make_one(suite: Shell) -> None:
+    told = suite("suite", "list", "--shard", "1/2", "--durations-file", "d.json")
+    assert told.code == 2
+    assert "d.json: there is no such file" in told.err
+    assert "cp .flowproof/durations.json durations.json" in told.err

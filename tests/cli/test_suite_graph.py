@@ -30,7 +30,7 @@ def test_text(suite: Shell) -> None:
         "1  before_all of demo\n"
         "2  x/a.flow.yaml       needs before_all of demo\n"
         "3  b.flow.yaml         needs before_all of demo, x/a.flow.yaml; resource db\n"
-        "   c.flow.yaml         needs before_all of demo, x/a.flow.yaml\n"
+        "   c.flow.yaml         needs before_all of demo; after x/a.flow.yaml\n"
         "4  end of demo         always, after before_all of demo, x/a.flow.yaml, b.flow.yaml,"
         " c.flow.yaml\n"
     )
@@ -43,6 +43,21 @@ def test_formats(suite: Shell, kind: str, beginning: str) -> None:
     told = suite("graph", ".", "--format", kind)
     assert (told.code, told.out.startswith(beginning)) == (0, True)
     assert "resource db" in told.out
+
+
+@pytest.mark.parametrize(
+    ("kind", "needs", "after"),
+    [
+        pytest.param("mermaid", "t1 --> t2", "t1 -.-> t3", id="mermaid"),
+        pytest.param("dot", "t1 -> t2;", "t1 -> t3 [style=dashed];", id="dot"),
+    ],
+)
+def test_what_merely_comes_before_is_drawn_otherwise_than_a_need(
+    suite: Shell, kind: str, needs: str, after: str
+) -> None:
+    lines = [line.strip() for line in suite("graph", ".", "--format", kind).out.splitlines()]
+    assert needs in lines
+    assert after in lines
 
 
 def test_a_spec_that_does_not_parse_is_drawn_all_the_same(suite: Shell) -> None:

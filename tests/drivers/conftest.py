@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from flowproof.drivers.guarded import GuardedTree
-from flowproof.drivers.portable import SessionTree
-from flowproof.drivers.tree import ProcessTree
+from flowproof.drivers.guards import Guards
+from flowproof.drivers.portable import SessionTrees
 
 from .processes import MARK, Kit, descriptors, marked
-
-NewTree = Callable[[float], ProcessTree]
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="the guard needs Linux")
 
@@ -37,7 +34,7 @@ def nothing_left() -> Iterator[None]:
 @pytest.fixture
 def kit(tmp_path: Path) -> Iterator[Kit]:
     """Launches on Linux's guard, all marked; what the marks find at the end is killed."""
-    made = Kit(GuardedTree, tmp_path)
+    made = Kit(Guards, tmp_path)
     yield made
     left = marked(made.mark)
     for process in left:
@@ -46,7 +43,7 @@ def kit(tmp_path: Path) -> Iterator[Kit]:
 
 
 @pytest.fixture(
-    params=[pytest.param(GuardedTree, id="guard", marks=linux_only), SessionTree],
+    params=[pytest.param(Guards, id="guard", marks=linux_only), SessionTrees],
     ids=["guard", "session"],
 )
 def any_kit(request: pytest.FixtureRequest, tmp_path: Path) -> Kit:

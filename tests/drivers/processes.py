@@ -11,7 +11,7 @@ import psutil
 
 from flowproof.drivers.command import CommandDriver, OnOutput
 from flowproof.drivers.interface import Launch
-from flowproof.drivers.tree import ProcessTree
+from flowproof.drivers.tree import Trees
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.clock import SystemClock
 
@@ -22,17 +22,17 @@ Names = Mapping[str, str]
 
 
 class Kit:
-    """Drivers and launches over one implementation of a process tree."""
+    """Drivers and launches over one implementation of process trees."""
 
-    def __init__(self, new_tree: Callable[[float], ProcessTree], folder: Path) -> None:
-        self.new_tree = new_tree
+    def __init__(self, new_trees: Callable[[], Trees], folder: Path) -> None:
+        self.new_trees = new_trees
         self.folder = folder
         self.mark = str(folder)
         self.env = {"PATH": "/usr/local/bin:/usr/bin:/bin", MARK: self.mark}
 
     def driver(self, *, grace: float = 0.3, on_output: OnOutput | None = None) -> CommandDriver:
         return CommandDriver(
-            clock=SystemClock(), grace=grace, on_output=on_output, new_tree=self.new_tree
+            clock=SystemClock(), grace=grace, on_output=on_output, new_trees=self.new_trees
         )
 
     def launch(self, *argv: str, timeout: float = 30, env: Names | None = None) -> Launch:

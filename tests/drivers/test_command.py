@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from flowproof.drivers.command import CommandDriver, Stream, platform_tree
+from flowproof.drivers.command import CommandDriver, Stream, platform_trees
 from flowproof.drivers.interface import Launch
-from flowproof.drivers.tree import ProcessTree
+from flowproof.drivers.tree import Trees
 
 from .conftest import linux_only
 from .processes import REPOSITORY, Kit
@@ -206,10 +206,10 @@ async def test_an_observer_that_fails_ends_the_agent(any_kit: Kit) -> None:
 
 
 async def test_a_system_out_of_processes_is_an_error_of_the_run(any_kit: Kit) -> None:
-    def refuse(grace: float) -> ProcessTree:
+    def refuse() -> Trees:
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
-    any_kit.new_tree = refuse
+    any_kit.new_trees = refuse
     driver = any_kit.driver()
     with driver.prestart():
         result = await driver.run(any_kit.shell("true"))
@@ -229,12 +229,12 @@ async def test_duration_comes_from_the_clock(any_kit: Kit) -> None:
             self.time += 2.5
             return self.time
 
-    driver = CommandDriver(clock=Steps(), new_tree=any_kit.new_tree)
+    driver = CommandDriver(clock=Steps(), new_trees=any_kit.new_trees)
     assert (await driver.run(any_kit.shell("true"))).duration == 2.5
 
 
 @linux_only
 async def test_linux_gets_the_guard() -> None:
-    tree = platform_tree(1.0)
-    tree.close()
-    assert type(tree).__name__ == "GuardedTree"
+    trees = platform_trees()
+    trees.close()
+    assert type(trees).__name__ == "Guards"

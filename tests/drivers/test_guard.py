@@ -1,17 +1,21 @@
-"""The guard process itself: started ahead, minimal, discreet, and gone when nobody needs it."""
+"""The guard of an agent, and the process that forks it: minimal, discreet, and gone when nobody
+needs them."""
 
 from __future__ import annotations
 
 import os
 import socket
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
+import anyio
 import psutil
 import pytest
 
 from flowproof.drivers import guard
-from flowproof.drivers.guarded import GuardedTree, guard_command, request_bytes
+from flowproof.drivers.guarded import request_bytes
+from flowproof.drivers.guards import Guards, server_command
 from flowproof.drivers.interface import Launch
 
 from .conftest import linux_only
@@ -24,38 +28,104 @@ def children() -> list[psutil.Process]:
     return psutil.Process().children()
 
 
-async def test_a_prestarted_guard_is_used_once(kit: Kit) -> None:
+PARENT = "cut -d' ' -f4 /proc/$PPID/stat"
+"""Prints the parent of the guard."""
+
+
+async def test_one_process_forks_the_guards_of_all_agents(kit: Kit) -> None:
     driver = kit.driver()
     with driver.prestart():
-        (early,) = children()
-        first = await driver.run(kit.shell("echo $PPID"))
-        assert children() == []
-        second = await driver.run(kit.shell("echo $PPID"))
-    assert first.stdout.text == f"{early.pid}\n"
-    assert second.stdout.text != first.stdout.text
+        (server,) = children()
+        runs = [await driver.run(kit.shell(f"echo $PPID; {PARENT}")) for _ in range(2)]
+        assert children() == [server]
+        assert eventually(lambda: server.children() == [])
+    (first, above), (second, again) = (run.stdout.text.split() for run in runs)
+    assert above == again == str(server.pid)
+    assert len({first, second, above}) == 3
 
 
-def test_an_unused_guard_leaves_at_once(kit: Kit) -> None:
+async def test_without_a_head_start_nothing_stays(kit: Kit) -> None:
+    result = await kit.run(kit.shell("exit 3"))
+    assert (result.status, children()) == (3, [])
+
+
+def test_an_unused_server_leaves_at_once(kit: Kit) -> None:
     driver = kit.driver(grace=60)
     with driver.prestart():
         assert len(children()) == 1
     assert children() == []
 
 
-def test_an_unused_guard_leaves_when_the_caller_fails(kit: Kit) -> None:
+def test_an_unused_server_leaves_when_the_caller_fails(kit: Kit) -> None:
     with pytest.raises(RuntimeError), kit.driver().prestart():
         raise RuntimeError
     assert children() == []
 
 
-async def test_a_prestarted_guard_that_died_is_an_error(kit: Kit) -> None:
+async def test_agents_go_on_without_the_server_and_others_get_a_new_one(kit: Kit) -> None:
     driver = kit.driver()
     with driver.prestart():
-        children()[0].kill()
-        assert eventually(lambda: children()[0].status() == psutil.STATUS_ZOMBIE)
+        (server,) = children()
+        killed = f"kill -KILL {server.pid}; setsid sleep 300 & sleep 0.3; echo done; exit 4"
+        first = await driver.run(kit.shell(killed))
+        second = await driver.run(kit.shell(PARENT))
+        (other,) = children()
+    assert (first.status, first.error, first.stdout.text) == (4, "", "done\n")
+    assert first.survivors == ("sleep",)
+    assert (second.status, second.stdout.text) == (0, f"{other.pid}\n")
+    assert other.pid != server.pid
+
+
+async def test_a_guard_that_never_came_is_an_error(kit: Kit) -> None:
+    class Dying(Guards):
+        def start(self, control: int, stdout: int, stderr: int) -> None:
+            (server,) = children()
+            server.suspend()
+            super().start(control, stdout, stderr)
+            server.kill()
+
+    kit.new_trees = Dying
+    result = await kit.run(kit.shell("echo hi"))
+    assert (result.status, result.stdout.text) == (None, "")
+    assert "guard process" in result.error
+
+
+async def test_a_stopped_server_is_woken(kit: Kit) -> None:
+    driver = kit.driver()
+    with driver.prestart():
+        (server,) = children()
+        server.suspend()
+        result = await driver.run(kit.shell("echo hi"))
+        server.suspend()
+    assert (result.status, result.stdout.text) == (0, "hi\n")
+    assert children() == []
+
+
+async def test_a_system_out_of_processes_is_told_of(kit: Kit) -> None:
+    driver = kit.driver()
+    with driver.prestart():
+        (server,) = children()
+        # Not even root is exempt from a limit on open files: the guard's descriptors do not fit.
+        server.rlimit(psutil.RLIMIT_NOFILE, (4, 4))
         result = await driver.run(kit.shell("echo hi"))
     assert result.status is None
     assert "guard process" in result.error
+
+
+async def test_a_guard_holds_no_descriptor_of_another(kit: Kit) -> None:
+    driver = kit.driver()
+    shown = "ls -l /proc/$PPID/fd | grep -c -e socket: -e pipe: -e pidfd"
+    alone = await driver.run(kit.shell(shown))
+    counts: list[str] = []
+
+    async def one() -> None:
+        counts.append((await driver.run(kit.shell(f"sleep 0.3; {shown}"))).stdout.text)
+
+    with driver.prestart():
+        async with anyio.create_task_group() as tasks:
+            for _ in range(5):
+                tasks.start_soon(one)
+    assert counts == [alone.stdout.text] * 5
 
 
 async def test_secrets_of_flowproof_are_not_in_the_guard(
@@ -74,16 +144,14 @@ async def test_secrets_of_flowproof_are_not_in_the_guard(
 def speak(launch: Launch | None) -> list[str]:
     """One whole conversation with a guard: a request, end of input, all its answers."""
     ours, theirs = socket.socketpair()
-    with ours, theirs, Path(os.devnull).open("w") as null:
-        process = subprocess.Popen(guard_command(), stdin=theirs.fileno(), stdout=null, env={})
-        theirs.close()
+    with closing(Guards()) as guards, ours, Path(os.devnull).open("w") as null:
+        with theirs:
+            guards.start(theirs.fileno(), null.fileno(), null.fileno())
         if launch is not None:
             ours.sendall(request_bytes(launch, 1))
         ours.shutdown(socket.SHUT_WR)
         with ours.makefile() as lines:
-            answers = lines.read().splitlines()
-        assert process.wait() == 0
-    return answers
+            return lines.read().splitlines()
 
 
 def test_the_protocol_when_input_ends_first() -> None:
@@ -139,21 +207,31 @@ def test_a_process_that_is_gone() -> None:
     assert guard.process("0") is None
 
 
-def test_a_guard_that_does_not_listen_is_killed(kit: Kit) -> None:
-    tree = GuardedTree(0.1)
-    os.kill(children()[0].pid, 19)
+def test_a_guard_that_does_not_listen_is_not_waited_for(kit: Kit) -> None:
+    guards = Guards()
+    tree = guards.new(0.1)
+    (server,) = children()
+    assert eventually(lambda: len(server.children()) == 1)
+    (found,) = server.children()
+    found.suspend()
     tree.close()
+    guards.close()
     assert children() == []
+    found.resume()
+    assert eventually(lambda: not found.is_running())
 
 
 def test_the_guard_imports_little() -> None:
     """Its start-up is on the path of every run; these modules would double it."""
-    command = guard_command()
+    command = server_command()
     command[1:1] = ["-X", "importtime"]
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
-    )
+    ours, theirs = socket.socketpair()
+    ours.close()
+    with theirs:
+        done = subprocess.run(
+            command, stdin=theirs.fileno(), capture_output=True, text=True, check=True
+        )
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert {"guard", "ctypes"} <= loaded
+    assert {"flowproof.drivers.guard", "ctypes"} <= loaded
     heavy = {"typing", "asyncio", "subprocess", "pathlib", "dataclasses", "json", "re", "enum"}
     assert heavy.isdisjoint(loaded)

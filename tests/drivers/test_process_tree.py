@@ -16,6 +16,7 @@ import pytest
 
 from flowproof.drivers.command import Stream
 from flowproof.drivers.guarded import GuardedTree
+from flowproof.drivers.guards import Guards
 
 from .conftest import linux_only
 from .processes import REPOSITORY, Kit, eventually, marked
@@ -192,7 +193,11 @@ async def test_an_agent_that_stops_its_guard_is_ended(kit: Kit) -> None:
 
 @pytest.mark.slow
 async def test_a_guard_that_does_not_answer_is_given_up_in_bounded_time(kit: Kit) -> None:
-    kit.new_tree = lambda grace: GuardedTree(grace, patience=0.1)
+    class Impatient(Guards):
+        def new(self, grace: float) -> GuardedTree:
+            return GuardedTree(self.start, grace, patience=0.1)
+
+    kit.new_trees = Impatient
     script = "trap '' TERM; setsid sleep 300 & while :; do kill -STOP $PPID; done"
     result = await kit.run(kit.shell(script, timeout=0.6), grace=0.1)
     assert result.timed_out

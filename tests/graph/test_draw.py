@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,11 @@ def test_text_shows_layers_needs_limits_and_always() -> None:
         "3  agent        needs proxy, mcp:files; at most 2.5 s\n"
         "4  report       always, after agent\n"
     )
+
+
+def test_text_tells_what_merely_comes_before_from_a_need() -> None:
+    two = graph(node("a"), node("b"), replace(node("c", "a", "b"), after=frozenset({"b"})))
+    assert as_text(two).splitlines()[-1] == "2  c  needs a; after b"
 
 
 def test_text_of_an_empty_graph_and_of_a_lone_always_task() -> None:

@@ -137,7 +137,9 @@ def test_the_summary_says_what_weakens_it() -> None:
 def tried(*reasons: str, verdict: Verdict = Verdict.FLAKY) -> FlowRecord:
     """A flow that was tried again after it failed for these reasons."""
     attempts = [AttemptRecord(Verdict.FAIL, ExitCode.FLOW_FAILED, 0.4, one) for one in reasons]
-    return replace(diverged(), verdict=verdict, reason=reasons[0], attempts=tuple(attempts))
+    code = ExitCode.PASSED if verdict.green else ExitCode.FLOW_FAILED
+    flow = replace(diverged(), verdict=verdict, exit_code=code, attempts=tuple(attempts))
+    return replace(flow, reason=reasons[0])
 
 
 def test_flaky_flows_are_listed_with_all_their_tries() -> None:
@@ -252,3 +254,75 @@ def test_durations(duration: float, text: str) -> None:
 )
 def test_estimates_are_no_more_exact_than_they_can_be(duration: float, text: str) -> None:
     assert about(duration) == text
+
+
+def flaky() -> FlowRecord:
+    return replace(
+        flow_record("Shaky"),
+        verdict=Verdict.FLAKY,
+        attempts=(AttemptRecord(Verdict.FAIL, ExitCode.FLOW_FAILED, 0.4, "no reply"),),
+    )
+
+
+HOOK = "suite shop: after_all exited with status 3"
+
+
+@pytest.mark.parametrize(
+    ("flows", "code", "errors", "lines"),
+    [
+        pytest.param(
+            (flow_record(), flaky()),
+            ExitCode.FLOW_FAILED,
+            (),
+            [
+                "Both flows passed; 1 only when tried again, which --fail-on-flaky forbids.",
+                "(exit 1: a flow passed only when tried again)",
+            ],
+            id="flaky flows that may not be",
+        ),
+        pytest.param(
+            (flow_record(), flaky()),
+            ExitCode.PASSED,
+            (),
+            ["Both flows passed; 1 only when tried again."],
+            id="flaky flows that may be",
+        ),
+        pytest.param(
+            (diverged(), flaky()),
+            ExitCode.FLOW_FAILED,
+            (),
+            ["1 of 2 flows failed.", "(exit 1: a flow failed)"],
+            id="a flow that failed beside a flaky one",
+        ),
+        pytest.param(
+            (flow_record(),),
+            ExitCode.WORLD_ERROR,
+            (HOOK,),
+            [
+                "The flow passed; a command around the flows failed.",
+                "(exit 4: a command around the flows failed)",
+                f"error: {HOOK}",
+            ],
+            id="after_all",
+        ),
+        pytest.param(
+            (flow_record(), diverged()),
+            ExitCode.FLOW_FAILED,
+            (HOOK,),
+            ["1 of 2 flows failed; a command around the flows failed.", "(exit 1: a flow failed)"],
+            id="after_all and a flow",
+        ),
+        pytest.param(
+            (replace(flow_record(), verdict=Verdict.ERROR, exit_code=ExitCode.WORLD_ERROR),),
+            ExitCode.WORLD_ERROR,
+            (),
+            ["(exit 4: something outside kept a flow from being judged)"],
+            id="the world",
+        ),
+    ],
+)
+def test_the_end_says_why_a_run_is_red(
+    flows: tuple[FlowRecord, ...], code: ExitCode, errors: tuple[str, ...], lines: list[str]
+) -> None:
+    shown = summary(replace(run_of(*flows), exit_code=code, errors=errors)).splitlines()
+    assert all(any(line.endswith(text) for line in shown) for text in lines), shown

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from flowproof.errors import ExitCode
-from flowproof.model.outcome import Verdict
+from flowproof.model.outcome import AssertionResult, Unjudged, Verdict
 from flowproof.model.run_record import AttemptRecord, FlowRecord, RunRecord
 from flowproof.report.github import (
     GREEN_ROWS,
@@ -56,6 +56,58 @@ def test_a_failed_flow_is_an_error_at_the_assertion_that_does_not_hold() -> None
     assert "+ the customer asked politely.·" in message
 
 
+NOT_SHOWN = Unjudged("the run broke off before this could be shown")
+
+
+def unjudged(verdict: Verdict, reason: str, *lines: int) -> FlowRecord:
+    """A red flow with an assertion that nothing could show in each of these lines."""
+    results = tuple(AssertionResult(f"assert: reply contains {n}", n, NOT_SHOWN) for n in lines)
+    return replace(
+        diverged(), path="a.flow.yaml", verdict=verdict, reason=reason, assertions=results
+    )
+
+
+@pytest.mark.parametrize(
+    ("flow", "line"),
+    [
+        pytest.param(unjudged(Verdict.FAIL, "it hung", 7, 9), 1, id="a hang judges nothing"),
+        pytest.param(
+            unjudged(Verdict.FAIL, "a.flow.yaml:8:1: says the agent", 7), 1, id="its own words"
+        ),
+        pytest.param(
+            unjudged(Verdict.ERROR, "1 of 2 could not be judged: assert: reply contains 9", 7, 9),
+            9,
+            id="the assertion that the reason is about",
+        ),
+        pytest.param(
+            unjudged(Verdict.ERROR, "a.flow.yaml:6:5: unknown key `stps`\n    stps:"),
+            6,
+            id="a spec that is wrong",
+        ),
+        pytest.param(
+            unjudged(Verdict.CAPABILITY_ERROR, "a.flow.yaml:3:1: `mcp` cannot be run"),
+            3,
+            id="what cannot be run",
+        ),
+        pytest.param(
+            unjudged(Verdict.ERROR, "suite.yaml:6:5: wrong\nb/a.flow.yaml:7:1: too"),
+            1,
+            id="another file",
+        ),
+    ],
+)
+def test_an_annotation_is_where_to_look_first(flow: FlowRecord, line: int) -> None:
+    [told] = workflow_commands(run_of(flow))
+    assert parsed(told)[1]["line"] == str(line)
+
+
+def test_an_assertion_that_does_not_hold_comes_before_one_that_was_not_judged() -> None:
+    flow = diverged()
+    open = AssertionResult("assert: reply contains x", 9, NOT_SHOWN)
+    flow = replace(flow, assertions=(open, *flow.assertions))
+    assert parsed(workflow_commands(run_of(flow))[0])[1]["line"] == "12"
+
+
 def test_a_green_run_says_nothing() -> None:
     skipped = replace(flow_record(), verdict=Verdict.SKIPPED, reason="no trace")
     assert workflow_commands(run_of(flow_record(), skipped)) == ()
@@ -86,7 +138,8 @@ def test_what_went_wrong_beside_the_flows_is_an_error() -> None:
         pytest.param(run_of(), "Nothing ran (exit 5", id="nothing ran"),
         pytest.param(
             replace(run_of(flaky()), exit_code=ExitCode.FLOW_FAILED),
-            "The flow passed; 1 only when tried again (exit 1",
+            "The flow passed; 1 only when tried again, which --fail-on-flaky forbids (exit 1: a "
+            "flow passed only when tried again)",
             id="flaky that may not be",
         ),
     ],

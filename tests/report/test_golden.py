@@ -13,13 +13,15 @@ import pytest
 
 from flowproof.report.console import finished, summary
 from flowproof.report.interface import REPORTS
+from flowproof.report.write import Content
 from tests.report.fixtures import sample_run
 
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def compare(name: str, content: bytes | str) -> None:
-    data = content.encode() if isinstance(content, str) else content
+def compare(name: str, content: Content) -> None:
+    text = content if isinstance(content, bytes | str) else "".join(content)
+    data = text.encode() if isinstance(text, str) else text
     if os.environ.get("FLOWPROOF_UPDATE_GOLDEN"):
         (GOLDEN / name).write_bytes(data)
     assert data == (GOLDEN / name).read_bytes()

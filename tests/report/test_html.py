@@ -29,8 +29,7 @@ class Page(HTMLParser):
 
     def __init__(self, record: RunRecord) -> None:
         super().__init__()
-        source = render(record)["index.html"]
-        assert isinstance(source, str)
+        source = "".join(render(record)["index.html"])
         source.encode()
         self.source = source
         self.elements: list[tuple[str, dict[str, str | None]]] = []

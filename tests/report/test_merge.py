@@ -225,3 +225,19 @@ def test_skipped_flows_count(tmp_path: Path) -> None:
     skipped = replace(flow_record(), verdict=Verdict.SKIPPED, path="s")
     record = merged(tmp_path, [(part([skipped]), head(1, 1, ["s"]))]).record
     assert record.counts()[Verdict.SKIPPED] == 1
+
+
+def test_a_flow_that_one_shard_ran_twice(tmp_path: Path) -> None:
+    twice = part([flow_record(), flow_record()])
+    assert "a second time" in refusal(tmp_path, [(twice, head(1, 1, [flow_record().path]))])
+
+
+@pytest.mark.parametrize("seconds", [-1.0, 1e308, 1e300], ids=str)
+@pytest.mark.parametrize("whose", ["run", "flow"])
+def test_times_that_no_run_takes(tmp_path: Path, seconds: float, whose: str) -> None:
+    flow = flow_record()
+    record = part([flow], duration=seconds)
+    if whose == "flow":
+        record = part([replace(flow, duration=seconds)])
+    said = refusal(tmp_path, [(record, head(1, 1, [flow.path]))])
+    assert "shard-1-of-1: not a usable blob: it took" in said

@@ -25,8 +25,16 @@ from flowproof.model.outcome import (
     Passed,
     Uncertifiable,
     Unjudged,
+    Verdict,
 )
-from flowproof.model.run_record import FileDigest, FlowRecord, RunRecord, TaskRecord
+from flowproof.model.run_record import (
+    AttemptRecord,
+    FileDigest,
+    FlowRecord,
+    RunRecord,
+    TaskRecord,
+    contradiction,
+)
 from flowproof.model.traffic import ModelTraffic, Unserved
 from flowproof.model.trajectory import Message, ToolCall, Trajectory, TurnView
 from flowproof.report.run_json import dump, dump_part, load
@@ -75,6 +83,16 @@ FLOWS = st.builds(
     trajectory=some(TURNS).map(Trajectory),
     tasks=some(st.builds(TaskRecord, started=st.none() | FINITE, duration=st.none() | FINITE)),
     environment=some(TEXT),
+)
+# No other pairs are read: a record must not contradict itself.
+ENDS = [
+    (verdict, code)
+    for verdict in Verdict
+    for code in ExitCode
+    if not contradiction(replace(flow_record(), verdict=verdict, exit_code=code))
+]
+FLOWS = st.builds(
+    lambda flow, end: replace(flow, verdict=end[0], exit_code=end[1]), FLOWS, st.sampled_from(ENDS)
 )
 RUNS = st.builds(RunRecord, duration=FINITE, flows=some(FLOWS), warnings=some(TEXT))
 
@@ -174,3 +192,20 @@ def test_what_is_no_record_is_refused_with_its_place(text: str, message: str) ->
     with pytest.raises(RunRecordUnreadable, match=message) as caught:
         load(text)
     assert caught.value.exit_code is ExitCode.AUTHOR_ERROR
+
+
+def test_a_verdict_and_an_exit_code_that_exclude_each_other_are_refused() -> None:
+    bad = [(Verdict.FAIL, ExitCode.PASSED), (Verdict.PASS, ExitCode.FLOW_FAILED)]
+    for verdict, code in (*bad, (Verdict.ERROR, ExitCode.FLOW_FAILED)):
+        guilty = run_of(replace(flow_record(), verdict=verdict, exit_code=code))
+        with pytest.raises(RunRecordUnreadable, match=r"flows\[0\]: it contradicts itself"):
+            load(dump(guilty))
+        tried = AttemptRecord(verdict, code, 1.0)
+        with pytest.raises(RunRecordUnreadable, match="it contradicts itself"):
+            load(dump(run_of(replace(flow_record(), attempts=(tried,)))))
+
+
+@pytest.mark.parametrize(("verdict", "code"), ENDS)
+def test_every_end_of_a_flow_can_be_read(verdict: Verdict, code: ExitCode) -> None:
+    record = run_of(replace(flow_record(), verdict=verdict, exit_code=code))
+    assert load(dump(record)).flows[0].exit_code is code

@@ -36,7 +36,7 @@ SEMANTIC = {
     "is greater than": "compares two numbers",
     "holds for every run": "one key's value depends on the absence of another",
     "in the suite's folder": "whether a file exists",
-    "is no flow: its name ends in": "the same rule as for discovery",
+    "is no flow: a flow's file name ends in": "the same rule as for discovery",
     "which is neither a flow": "whether a file exists, or another key names it",
     "flows wait for each other": "follows needs through other keys",
     "whose flows run before all others": "compares two keys",

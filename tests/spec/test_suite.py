@@ -70,8 +70,10 @@ def test_every_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("flows: {c.flow.yaml: {}}", "1:22: there is no flow `c.flow.yaml`", id="flow"),
-        pytest.param("flows: {a: {}}", "1:12: `a` is no flow: its name ends in", id="name"),
+        pytest.param("flows: {c.flow.yaml: {}}", "1:9: there is no flow `c.flow.yaml`", id="flow"),
+        pytest.param(
+            "flows: {a: {}}", "1:9: `a` is no flow: a flow's file name ends in", id="name"
+        ),
         pytest.param(
             "flows: {a.flow.yaml: {needs: [d/B.flow.yaml]}}",
             "1:23: `needs` names `d/B.flow.yaml`, which is neither a flow",
@@ -106,6 +108,42 @@ def test_flows_that_are_not_there_or_wait_for_each_other(
     add_flows(tmp_path, "a.flow.yaml", "d/b.flow.yaml")
     [problem] = suite_messages(tmp_path, text)
     assert problem.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("path", "suggestion"),
+    [
+        pytest.param("d/bb.flow.yaml", "d/b.flow.yaml", id="misspelt"),
+        pytest.param("long/way/b.flow.yaml", "d/b.flow.yaml", id="in another folder"),
+        pytest.param("a.flow.yml", "a.flow.yaml", id="another ending"),
+        pytest.param("nothing-like-it.flow.yaml", "", id="nothing near"),
+    ],
+)
+def test_a_path_that_is_no_flow_is_marked_and_gets_a_suggestion(
+    tmp_path: Path, path: str, suggestion: str
+) -> None:
+    add_flows(tmp_path, "a.flow.yaml", "d/b.flow.yaml")
+    with pytest.raises(SpecError) as caught:
+        suite(tmp_path, f"flows:\n  a.flow.yaml: {{}}\n  {path}:\n    retries: 1\n")
+    [problem] = caught.value.problems
+    assert (problem.line, problem.column, problem.suggestion) == (3, 3, suggestion)
+
+
+def test_very_many_wrong_paths_are_told_and_some_get_a_suggestion(tmp_path: Path) -> None:
+    add_flows(tmp_path, "a.flow.yaml")
+    wrong = "".join(f"  a{at}.flow.yaml: {{}}\n" for at in range(20))
+    with pytest.raises(SpecError) as caught:
+        suite(tmp_path, f"flows:\n{wrong}")
+    assert len(caught.value.problems) == 20
+    assert [bool(one.suggestion) for one in caught.value.problems] == [True] * 5 + [False] * 15
+
+
+@pytest.mark.parametrize(
+    "key", ["env_from", "before_all", "after_all", "before_each", "after_each"]
+)
+@pytest.mark.parametrize("text", ["${A%.yaml}", "${A:-x}", "${A", "$${A}", "${A}"])
+def test_a_reference_in_a_command_is_the_shells(tmp_path: Path, key: str, text: str) -> None:
+    assert getattr(suite(tmp_path, f"{key}: 'echo {text}'\n"), key) == f"echo {text}"
 
 
 def test_a_misspelt_need_gets_a_suggestion(tmp_path: Path) -> None:

@@ -80,10 +80,25 @@ def test_links_that_lead_back_are_entered_once(tree: Path) -> None:
     assert names(discover([tree]), tree) == ALL
 
 
-def test_a_linked_folder_is_entered(tree: Path) -> None:
+def test_a_linked_folder_is_entered_and_spelt_as_where_it_leads(tree: Path) -> None:
     other = tree / ".hidden"
     (tree / "zoo").symlink_to(other)
-    assert names(discover([tree]), tree) == [*ALL, "zoo/x.flow.yaml"]
+    assert names(discover([tree]), tree) == [".hidden/x.flow.yaml", *ALL]
+
+
+@pytest.mark.parametrize("first", ["real", "alink"])
+def test_the_order_of_creation_decides_no_spelling(tmp_path: Path, first: str) -> None:
+    def real() -> None:
+        (tmp_path / "real").mkdir()
+
+    def link() -> None:
+        (tmp_path / "alink").symlink_to("real")
+
+    for make in (real, link) if first == "real" else (link, real):
+        make()
+    (tmp_path / "real/a.flow.yaml").touch()
+    for given in ("", "alink", "real/../alink", "alink/a.flow.yaml"):
+        assert names(discover([tmp_path / given]), tmp_path) == ["real/a.flow.yaml"]
 
 
 def test_a_folder_with_a_flows_name_is_a_folder(tree: Path) -> None:

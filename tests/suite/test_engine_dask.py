@@ -27,8 +27,14 @@ pytestmark = [
 ]
 
 
+COMMAND = [sys.executable, "-m", "flowproof", "suite", "run"]
+
+
 def gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 async def until_written(path: Path) -> None:
@@ -100,8 +106,12 @@ def test_a_flow_whose_worker_is_killed(
     assert verdicts(record) == [verdict, "pass"]
     assert record.exit_code is code
     assert len(mark.read_text("utf-8")) == min(kills, 2)
+    [lost] = record.flows[0].attempts
+    assert lost.reason.startswith("its worker tcp://127.0.0.1:")
+    assert record.flows[0].warnings[0].startswith(lost.reason)
     if verdict == "error":
         assert record.flows[0].reason.startswith("its worker was lost 2 times while it ran")
+    assert (record.flows[1].attempts, record.flows[1].warnings) == ((), ())
 
 
 def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
@@ -217,6 +227,20 @@ def test_nobody_answers(tmp_path: Path) -> None:
     [error] = raised.value.exceptions
     assert isinstance(error, WorldError)
     assert str(error).startswith("no Dask scheduler answers at tcp://127.0.0.1:1: ")
+
+
+def test_a_port_that_is_none(tmp_path: Path) -> None:
+    Flows(tmp_path).add("a", "pass")
+    done = subprocess.run(
+        [*COMMAND, "--no-reports", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:99999"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert done.returncode == ExitCode.AUTHOR_ERROR
+    assert "'99999' is no port" in done.stderr
 
 
 def test_ctrl_c_in_a_terminal(tmp_path: Path) -> None:

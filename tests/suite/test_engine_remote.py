@@ -13,7 +13,6 @@ import pytest
 
 from flowproof.boundary.keys import PLACEHOLDER_KEY
 from flowproof.errors import WorldError
-from flowproof.report.run_json import dump
 from flowproof.suite.engines import worker
 from flowproof.suite.engines.dask import DaskEngine, DaskOptions
 from flowproof.suite.engines.remote import (
@@ -21,10 +20,8 @@ from flowproof.suite.engines.remote import (
     NoProject,
     OtherVersion,
     Place,
-    Ran,
     RemoteJob,
     on_worker,
-    record_of,
     travelling,
     without_keys,
 )
@@ -32,7 +29,7 @@ from flowproof.suite.engines.ship import Archive
 from flowproof.suite.engines.store import Store
 from flowproof.suite.engines.worker import Facts
 from flowproof.suite.project import JobOptions, Project
-from flowproof.suite.records import RunFacts, run_record
+from flowproof.suite.records import RunFacts
 from flowproof.version import __version__
 from tests.flow.support import asks, world
 from tests.suite.engine_tools import Flows
@@ -207,16 +204,3 @@ def test_no_more_at_once_than_asked_for(tmp_path: Path) -> None:
 def test_workers_that_cannot_run_flows(tmp_path: Path, cluster: FakeCluster, message: str) -> None:
     with pytest.raises(WorldError, match=message):
         begun(tmp_path, cluster)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("", id="nothing"),
-        pytest.param('{"schema": "flowproof.run/9"}', id="another version"),
-        pytest.param(dump(run_record(FACTS, [], 0.0, interrupted=False, allow_empty=True)), id="0"),
-    ],
-)
-def test_an_answer_that_is_no_record(text: str) -> None:
-    with pytest.raises(WorldError, match="the worker w sent no usable record"):
-        record_of(Ran("w", text))

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from flowproof.errors import UsageError, WorldError
-from flowproof.suite.engines.ship import Archive, inside, leads_inside, pack, project_root
+from flowproof.suite.engines.links import leads_inside
+from flowproof.suite.engines.ship import Archive, inside, pack, project_root
 from flowproof.suite.engines.store import KEPT, Store, cache_folder
 from flowproof.suite.engines.unpack import BadArchive, unpack
 
@@ -133,7 +134,43 @@ def test_too_much_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_where_a_link_leads(name: str, target: str, expected: bool) -> None:
-    assert leads_inside(name, target) is expected
+    assert leads_inside(name, target, {}) is expected
+
+
+@pytest.mark.parametrize(
+    ("target", "links", "expected"),
+    [
+        pytest.param("m/../s", {"x/y/m": "../.."}, False, id="through a link"),
+        pytest.param("m/../s", {"x/y/m": "../z"}, True, id="through one inside"),
+        pytest.param("m/x", {"x/y/m": "n", "x/y/n": "/etc"}, False, id="through two"),
+        pytest.param("m/x", {"x/y/m": "n", "x/y/n": "../.."}, True, id="to the top"),
+        pytest.param("m", {"x/y/m": "m"}, False, id="a circle"),
+        pytest.param("m", {"x/y/m": "m/m/m/m"}, False, id="a growing circle"),
+        pytest.param("../../..", {}, False, id="up"),
+        pytest.param("//etc", {}, False, id="two slashes"),
+        pytest.param("x/.." * 9000, {}, False, id="endless"),
+    ],
+)
+def test_where_a_link_leads_through_others(
+    target: str, links: dict[str, str], expected: bool
+) -> None:
+    assert leads_inside("x/y/l", target, links) is expected
+
+
+def test_a_link_that_leaves_through_another_stays_behind(tmp_path: Path) -> None:
+    project = tmp_path / "p"
+    fill(tmp_path, "secret.txt", "outside/b.py")
+    fill(project, "x/y/z/a.py", "real/c.flow.yaml")
+    (project / "x/y/z/m").symlink_to("../../..")
+    (project / "x/y/z/l").symlink_to("m/../secret.txt")
+    (project / "x/y/z/k").symlink_to("m/real/c.flow.yaml")
+    (project / "out").symlink_to("../outside")
+    (project / "in").symlink_to("real")
+    archive = pack(project, ["out/b.py", "in/c.flow.yaml"])
+    names = unpacked(archive, tmp_path / "t")
+    assert names == ["in", "real/c.flow.yaml", "x/y/z/a.py", "x/y/z/k", "x/y/z/m"]
+    for name in ("in/c.flow.yaml", "x/y/z/k"):
+        assert (tmp_path / "t" / name).read_text("utf-8") == "real/c.flow.yaml"
 
 
 def packed(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
@@ -162,6 +199,13 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfil
         pytest.param(
             [member("d/a", tarfile.SYMTYPE, ".."), member("d/a/x")], "behind", id="through a link"
         ),
+        pytest.param(
+            [member("d/l", tarfile.SYMTYPE, "m/../s"), member("d/m", tarfile.SYMTYPE, "..")],
+            "outside",
+            id="link through a later one",
+        ),
+        pytest.param([member("a", tarfile.SYMTYPE, "")], "no path", id="link nowhere"),
+        pytest.param([member("a", tarfile.SYMTYPE, "a")], "outside", id="link in a circle"),
         pytest.param([member("a", tarfile.SYMTYPE, "b"), member("a")], "place", id="over a link"),
         pytest.param([member("a"), member("a")], "place", id="twice"),
         pytest.param([member("a"), member("a/b")], "place", id="below a file"),

@@ -58,6 +58,23 @@ def test_refused(text: str, reason: str) -> None:
     assert "--tag" in str(caught.value) and reason in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "option", "advice"),
+    [
+        pytest.param("two words", "-k", """: -k "'two words'\"""", id="a text with blanks"),
+        pytest.param("a b", "--tag", "; such as `a and b`, or `a or b`", id="tags"),
+        pytest.param("a b and c", "-k", "", id="a missing word"),
+        pytest.param("'a b' c", "-k", "", id="quotes are known"),
+        pytest.param("$(a) b", "-k", "", id="marks"),
+        pytest.param("a " * 50, "-k", "", id="many words"),
+    ],
+)
+def test_words_without_anything_between(text: str, option: str, advice: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_expression(text, option)
+    assert str(caught.value).endswith(advice or "expected `and`, `or` or the end")
+
+
 @given(st.text("ab()'\" notrd", max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

@@ -90,6 +90,13 @@ def test_what_env_from_prints_reaches_the_flows_as_it_is(tmp_path: Path) -> None
     assert (tmp_path / "n").read_text("utf-8") == "x\n"
 
 
+def test_a_reference_in_a_hook_is_what_the_shell_makes_of_it(tmp_path: Path) -> None:
+    add(tmp_path, "a")
+    file = '"$(basename "${FLOWPROOF_SPEC%.flow.yaml}") ${NONE:-none} $${A}"'
+    record, _, log = run(tmp_path, f"env: {{A: is A}}\nbefore_each: 'echo {file} >> log'\n", "a")
+    assert (verdicts(record), log) == (["pass"], ["a none is A", "agent"])
+
+
 def test_commands_see_the_environment_without_real_keys(tmp_path: Path) -> None:
     add(tmp_path, "a")
     run(tmp_path, hooks(before_all='echo "$OUTER $OPENAI_API_KEY" > seen'), "a")
@@ -175,3 +182,67 @@ def test_other_lines_are_refused_without_showing_them(line: str) -> None:
     with pytest.raises(HookFailed) as caught:
         assignments(f"OK=1\n{line}\n")
     assert str(caught.value) == "env_from: line 2 of what it printed is not KEY=VALUE"
+
+
+def limited(folder: Path, suite: str, seconds: float, *names: str) -> RunRecord:
+    """The same under a time limit for the whole run."""
+    (folder / "suite.yaml").write_text(f"name: shop\n{suite}", "utf-8")
+    project = Project(folder, JobOptions("replay"))
+    options = RunOptions("suite run", "s", b"\1\2\3", allow_empty=True, global_timeout=seconds)
+
+    async def main() -> RunRecord:
+        specs = [folder / f"{name}.flow.yaml" for name in names]
+        planned = plan(specs, project, PlanOptions())
+        world = make_world(Mixed(folder), ENVIRON)
+        return await run_flows(planned, project, world, options, Heard(), Interrupt())
+
+    return anyio.run(main)
+
+
+def test_a_time_limit_that_passes_while_preparing_is_never_green(tmp_path: Path) -> None:
+    add(tmp_path, "a")
+    record = limited(tmp_path, hooks(before_all="sleep 30"), 0.5, "a")
+    assert (verdicts(record), record.exit_code) == (["skipped"], ExitCode.WORLD_ERROR)
+    assert record.partial
+    assert record.errors[-1] == "the time limit of the whole run passed (0.5 s)"
+    assert limited(tmp_path, hooks(before_all="true"), 30, "a").exit_code is ExitCode.PASSED
+
+
+def test_a_flow_whose_need_could_not_run_says_so(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    add(tmp_path, "a"), add(tmp_path / "in", "b")
+    (tmp_path / "in/suite.yaml").write_text("name: inner\nbefore_all: exit 1\n", "utf-8")
+    text = "flows: {a.flow.yaml: {needs: [in/b.flow.yaml]}}\n"
+    record, _, _ = run(tmp_path, text, "a", "in/b")
+    assert verdicts(record) == ["skipped", "error"]
+    assert "before_all exited with status 1" in record.flows[0].reason
+    assert record.exit_code is ExitCode.WORLD_ERROR
+
+
+def test_a_line_of_env_from_ends_at_a_line_feed_only() -> None:
+    assert assignments("A=one\fEVIL=two\r\nB=x\x85C=y\n") == {
+        "A": "one\fEVIL=two",
+        "B": "x\x85C=y",
+    }
+    with pytest.raises(HookFailed, match="line 2 of what it printed is not UTF-8"):
+        assignments("A=1\nB=\ufffd\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        pytest.param("echo DB_PASSWORD=hunter2; exit 1", "status 1", id="stdout"),
+        pytest.param(
+            "echo DB_PASSWORD=hunter2; echo no vault >&2; exit 1", "no vault", id="stderr"
+        ),
+    ],
+)
+@pytest.mark.parametrize("hook", ["env_from", "before_all"])
+def test_what_a_failing_command_printed_is_not_shown(
+    tmp_path: Path, hook: str, command: str, said: str
+) -> None:
+    add(tmp_path, "a")
+    record, _, _ = run(tmp_path, f"{hook}: {command!r}\n", "a")
+    [flow] = record.flows
+    assert said in flow.reason and "hunter2" not in flow.reason
+    assert record.exit_code is ExitCode.WORLD_ERROR

@@ -70,8 +70,8 @@ def test_a_picture_says_what_flows_have_to_themselves(tmp_path: Path) -> None:
     drawn = picture(plan(specs, project, PlanOptions()), project)
     assert {id: node.note for id, node in drawn.tasks.items()} == {
         "env_from of s": "",
-        "a.flow.yaml": "with after_each",
-        "b.flow.yaml": "resource db, with after_each",
+        "a.flow.yaml": "suite ., with after_each",
+        "b.flow.yaml": "resource db, suite ., with after_each",
         "end of s": "",
     }
     assert drawn.tasks["b.flow.yaml"].needs == ("env_from of s", "a.flow.yaml")

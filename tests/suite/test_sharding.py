@@ -53,3 +53,9 @@ def test_reading() -> None:
 def test_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--shard"):
         parse_shard(text)
+
+
+def test_flows_that_took_no_time_do_not_meet_in_one_shard() -> None:
+    durations = dict.fromkeys("abcd", 0.0)
+    parts = [part_of([*durations], Shard(index, 2), durations) for index in (1, 2)]
+    assert [len(part) for part in parts] == [2, 2]

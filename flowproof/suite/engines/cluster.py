@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from flowproof.errors import CapabilityError, WorldError
+from flowproof.errors import CapabilityError, UsageError, WorldError
+from flowproof.files import shortened
 from flowproof.flow.providers import KEY_VARIABLES
+from flowproof.report.text import one_line
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 CONNECTING = 30.0
 """Seconds that a scheduler may take to answer, and workers of our own to start."""
 _CLOSING = 20.0
+_GIVING_UP = 2.0
+_PORTS = 65_535
 _LOGGERS = ("distributed", "distributed.client", "distributed.nanny", "distributed.scheduler")
 _PRELOAD = (
     "distributed",
@@ -60,20 +64,41 @@ async def connected(address: str, seconds: float = CONNECTING) -> AsyncIterator[
     """A client of the scheduler at an address such as `tcp://host:8786`, which has so many
     seconds to answer.
 
+    :raises UsageError: if there can be no such address.
     :raises WorldError: if there is no such scheduler.
     """
+    require_address(address)
     from distributed import Client
 
     client = Client(address, asynchronous=True, timeout=seconds, set_as_default=False)
+    answers = False
     try:
         try:
-            await client
-        except (OSError, RuntimeError, TypeError, ValueError) as error:
-            raise WorldError(f"no Dask scheduler answers at {address}: {error}") from error
+            # Its own limit is not one for a server that accepts and is silent.
+            with anyio.fail_after(seconds):
+                await client
+        # What answers may be any server: the library fails at what it says in any way.
+        except Exception as error:
+            why = one_line(str(error)) or f"nothing came within {seconds:g} s"
+            raise WorldError(f"no Dask scheduler answers at {address}: {why}") from error
+        answers = True
         yield client
     finally:
-        with anyio.move_on_after(_CLOSING, shield=True):
+        with anyio.move_on_after(_CLOSING if answers else _GIVING_UP, shield=True):
             await client.close()
+
+
+def require_address(address: str) -> None:
+    """Check that the port of an address such as `tcp://host:8786` can be one.
+
+    :raises UsageError: if it cannot.
+    """
+    port = address.rpartition(":")[2]
+    if not (port.isascii() and port.isdigit() and 1 <= int(port[:9]) <= _PORTS):
+        raise UsageError(
+            f"the scheduler {shortened(address)}: {port[:20]!r} is no port, which is a number from "
+            f"1 to {_PORTS}; Dask's own is 8786"
+        )
 
 
 @contextlib.asynccontextmanager

@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from pydoc import locate
@@ -18,13 +18,23 @@ from typing import TYPE_CHECKING, Any, assert_never
 import anyio
 import anyio.to_thread
 
-from flowproof.errors import WorldError
+from flowproof.errors import ExitCode, FlowproofError, WorldError
 from flowproof.flow.job import FlowJob, World
 from flowproof.flow.run import run_flow
-from flowproof.model.run_record import FlowRecord
+from flowproof.model.clock import utc_text
+from flowproof.model.outcome import Verdict
+from flowproof.model.run_record import AttemptRecord, FlowRecord
+from flowproof.report.text import one_line
 from flowproof.suite.engines import worker
-from flowproof.suite.engines.cluster import CONNECTING, connected, local_cluster, require_dask
+from flowproof.suite.engines.cluster import (
+    CONNECTING,
+    connected,
+    local_cluster,
+    require_address,
+    require_dask,
+)
 from flowproof.suite.engines.interface import Engine
+from flowproof.suite.engines.outcome import outcome, told
 from flowproof.suite.engines.remote import (
     Answer,
     Lost,
@@ -35,6 +45,7 @@ from flowproof.suite.engines.remote import (
     RemoteJob,
     record_of,
     travelling,
+    with_losses,
     without_keys,
 )
 from flowproof.suite.engines.ship import Archive, inside, pack, to_ship
@@ -50,8 +61,6 @@ if TYPE_CHECKING:
 
 LOSSES = 2
 """How many workers may be lost with a flow until it counts as not judged."""
-_LOOK = 5.0
-"""Seconds between two looks whether there still are workers for what waits."""
 _ENDING = 15.0
 """Seconds that workers may take to end flows and remove files once a run is over."""
 _SHIPMENTS = 3
@@ -61,11 +70,14 @@ _SHIPMENTS = 3
 class DaskOptions:
     """How flows run on a cluster. `scheduler` is its address, None for processes of our own.
     `slots` says how many flows run at once where there is room for so many. `patience` is how
-    many seconds may pass without any worker."""
+    many seconds may pass without any worker. A task is given up `margin` seconds after its
+    agent's own time has passed. Workers are asked what they run every `look` seconds."""
 
     scheduler: str | None = None
     slots: Callable[[int], int] = lambda available: available
     patience: float = 60.0
+    margin: float = 60.0
+    look: float = 5.0
 
 
 @contextlib.asynccontextmanager
@@ -75,10 +87,12 @@ async def open_dask(
     """Connect to a cluster and send it the project.
 
     :raises CapabilityError: if Dask is not installed.
-    :raises UsageError: if the project cannot be sent.
+    :raises UsageError: if the project cannot be sent, or the address is none.
     :raises WorldError: if there is no cluster, or its workers cannot run flows for us.
     """
     require_dask()
+    if options.scheduler is not None:
+        require_address(options.scheduler)
     specs = [one.spec for one in planned]
     root, also = await anyio.to_thread.run_sync(to_ship, specs, project.here)
     archive = await anyio.to_thread.run_sync(pack, root, also)
@@ -121,11 +135,12 @@ class DaskEngine:
         self._options = options
         self._numbers = count(1)
         self._broadcast = anyio.Lock()
-        # Mutable: what is known of the workers, since when there are none, and which flows are
-        # to be ended.
+        # Mutable: what is known of the workers and when they told it, which do not end a task,
+        # since when there are none, and which flows are to be ended.
         self.slots = 1
         self._facts: Mapping[str, Facts] = {}
-        self._looked = 0.0
+        self._looked = self._told = 0.0
+        self._stuck: set[str] = set()
         self._served: dict[frozenset[str], float] = {}
         self._ending: set[str] = set()
 
@@ -139,8 +154,12 @@ class DaskEngine:
         try:
             await self._require_version()
             self._facts = await self._ship()
-        except OSError as error:
-            raise WorldError(f"the workers of the cluster cannot be reached: {error}") from error
+        except FlowproofError:
+            raise
+        except Exception as error:  # that of a worker, or what came of its answer
+            raise WorldError(
+                f"the workers of the cluster cannot be asked: {told(error)}"
+            ) from error
         available = sum(one.slots for one in self._facts.values())
         if not available:
             raise WorldError(
@@ -153,13 +172,15 @@ class DaskEngine:
         here."""
         if job.phase == "record":
             return await run_flow(job, self._world)
+        lost: list[AttemptRecord] = []
         try:
-            return await self._run(job)
+            record = await self._run(job, lost)
         except WorldError as error:
-            reason = str(error)
+            record = kept_from_running(job.spec_path, self._project, str(error))
         except OSError as error:
-            reason = f"the cluster cannot be reached: {error}"
-        return kept_from_running(job.spec_path, self._project, reason)
+            reason = f"the cluster cannot be reached: {told(error)}"
+            record = kept_from_running(job.spec_path, self._project, reason)
+        return with_losses(record, lost)
 
     async def close(self) -> None:
         """Have the workers remove the files of this run."""
@@ -187,15 +208,17 @@ class DaskEngine:
             await client.run(worker.keep, place, self._archive.data, workers=list(lacking.values()))
         raise WorldError(f"the project does not stay on {', '.join(lacking.values())}")
 
-    async def _run(self, job: FlowJob) -> FlowRecord:
-        """The flow's record. It is tried once more where its worker is lost."""
+    async def _run(self, job: FlowJob, lost: list[AttemptRecord]) -> FlowRecord:
+        """The flow's record. It is tried once more where its worker is lost, which is added to
+        `lost`."""
         remote, labels = self._remote(job), self._labels(job)
-        lost = shipped = 0
+        losses = shipped = 0
         while True:
-            answer = await self._answer(remote, labels)
+            begun = self._world.clock.monotonic()
+            answer = await self._answer(remote, labels, job.spec.agent.timeout)
             match answer:
                 case Ran():
-                    return record_of(answer)
+                    return record_of(answer, job, remote)
                 case NoProject(address):
                     shipped += 1
                     if shipped > _SHIPMENTS:
@@ -203,13 +226,18 @@ class DaskEngine:
                     await self._ship([address])
                 case OtherVersion(address, version):
                     raise _other_version(address, version)
-                case Lost(address, times):
-                    lost += times
-                    if lost >= LOSSES:
-                        raise WorldError(
-                            f"its worker was lost {lost} times while it ran, last {address}; the "
-                            "worker's log says more, unless the agent used up its memory"
+                case Lost():
+                    losses += answer.times
+                    seconds = self._world.clock.monotonic() - begun
+                    reason = self._loss(answer, seconds)
+                    if losses >= LOSSES:
+                        reason = (
+                            f"its worker was lost {losses} times while it ran; the worker's log "
+                            f"says more, unless the agent used up its memory\nlast {reason}"
                         )
+                        record = kept_from_running(job.spec_path, self._project, reason)
+                        return replace(record, duration=seconds)
+                    lost.append(AttemptRecord(Verdict.ERROR, ExitCode.WORLD_ERROR, seconds, reason))
                 case _:
                     assert_never(answer)
 
@@ -240,60 +268,84 @@ class DaskEngine:
         resources = self._project.settings(job.spec_path).resources
         return {name: 1 for name in resources if name in known}
 
-    async def _answer(self, job: RemoteJob, labels: dict[str, float]) -> Answer:
-        from distributed import KilledWorker
+    def _loss(self, lost: Lost, seconds: float) -> str:
+        """What became of a worker: which one, where and when."""
+        known = self._facts.get(lost.worker)
+        host = f" on {one_line(known.host, 100)}" if known and known.host else ""
+        who = f"its worker {one_line(lost.worker, 100)}{host}"
+        when = f"at {utc_text(self._world.clock.now())}, after {seconds:.1f} s"
+        if lost.silent is None:
+            return f"{who} was lost {when}"
+        return f"{who} was given up {when}: it did not end the flow, whose own time had passed"
 
+    async def _answer(self, job: RemoteJob, labels: dict[str, float], limit: float) -> Answer:
         key = f"flowproof-{self._place.run}-{next(self._numbers)}"
+        others = [at for at in self._facts if at not in self._stuck] if self._stuck else None
+        if others == []:
+            raise WorldError("there is no worker of the cluster that ends what it runs")
         future = self._client.submit(
-            worker.run_job, job, key=key, pure=False, retries=0, resources=labels or None
+            worker.run_job,
+            job,
+            key=key,
+            pure=False,
+            retries=0,
+            resources=labels or None,
+            workers=others,
         )
         try:
-            answer: Answer = await self._waited_for(future, labels)
+            return await self._waited_for(future, key, labels, limit)
         except anyio.get_cancelled_exc_class():
             with anyio.move_on_after(_ENDING, shield=True):
                 await self._end(future, key)
             raise
-        except KilledWorker as error:
-            # A scheduler that is told to tries by itself before it says so.
-            return Lost(error.last_worker.address, error.allowed_failures + 1)
         except CancelledError as error:
             raise WorldError(f"the cluster gave it up: {error}") from error
-        except ImportError as error:
-            raise WorldError(f"a worker of the cluster cannot load flowproof: {error}") from error
         finally:
             future.release()
-        return answer
 
-    async def _waited_for(self, future: Future[Answer], labels: dict[str, float]) -> Answer:
-        """The result of a task, for which a worker must be there.
+    async def _waited_for(
+        self, future: Future[object], key: str, labels: dict[str, float], limit: float
+    ) -> Answer:
+        """What comes of a task whose agent has so many seconds.
 
-        :raises WorldError: if there has been none for too long.
+        :raises WorldError: if there has been no worker for it for too long, or it failed.
         """
+        since, look = self._world.clock.monotonic(), self._options.look
         while True:
-            with anyio.move_on_after(_LOOK):
-                answer: Answer = await future
-                return answer
+            with anyio.move_on_after(look):
+                return await outcome(future)
             without = await self._without_worker(frozenset(labels))
             if without > self._options.patience:
                 await future.cancel()
                 raise WorldError(
                     f"no worker of the cluster was there to run it for {without:.0f} s"
                 )
+            now = self._world.clock.monotonic()
+            runs_at = [at for at, one in self._facts.items() if key in one.executing]
+            if not runs_at and now - self._told <= 2 * look:
+                since = now  # it waits for a worker: its time has not begun
+            elif now - since > limit + self._options.margin:
+                self._stuck.update(runs_at)
+                with anyio.move_on_after(look):
+                    await future.cancel()
+                return Lost(", ".join(runs_at) or "(unknown)", silent=now - since)
 
     async def _without_worker(self, labels: frozenset[str]) -> float:
         """For how many seconds there has been no worker with these labels."""
         now = self._world.clock.monotonic()
-        if now - self._looked >= _LOOK:
+        if now - self._looked >= self._options.look:
             self._looked = now
-            with contextlib.suppress(OSError), anyio.move_on_after(_LOOK):
+            with contextlib.suppress(OSError), anyio.move_on_after(self._options.look):
                 self._facts = await self._client.run(
                     worker.describe, self._place, on_error="ignore"
                 )
-        if any(labels <= set(one.labels) for one in self._facts.values()):
+                self._told = self._world.clock.monotonic()
+        able = (one for at, one in self._facts.items() if at not in self._stuck)
+        if any(labels <= set(one.labels) for one in able):
             self._served[labels] = now
         return now - self._served.setdefault(labels, now)
 
-    async def _end(self, future: Future[Answer], key: str) -> None:
+    async def _end(self, future: Future[object], key: str) -> None:
         """Have a flow ended on its worker, and wait until it is. Many are ended at once when a
         run is interrupted: one question to the workers is for all of them."""
         await future.cancel()

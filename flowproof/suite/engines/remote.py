@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -13,13 +13,15 @@ from typing import TypeAlias
 from flowproof.boundary.keys import PLACEHOLDER_KEY
 from flowproof.errors import RunRecordUnreadable, WorldError
 from flowproof.flow.agent_environment import key_remover
-from flowproof.flow.job import FlowJob
+from flowproof.flow.job import FlowJob, relative
 from flowproof.flow.providers import KEY_VARIABLES
 from flowproof.flow.settings import CONNECT_TIMEOUT, IDLE_TIMEOUT, MAX_BODY
 from flowproof.model.phase import Phase
-from flowproof.model.run_record import FlowRecord
+from flowproof.model.run_record import AttemptRecord, FlowRecord
 from flowproof.report.run_json import load
+from flowproof.report.text import one_line
 from flowproof.spec.variables import references
+from flowproof.suite.discover import SUFFIX
 
 _SETTINGS = (CONNECT_TIMEOUT, IDLE_TIMEOUT, MAX_BODY)
 
@@ -80,10 +82,12 @@ class OtherVersion:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The worker is gone, or about to go, with the flow; so may be others before it."""
+    """The worker is gone, or about to go, with the flow; so may be others before it. `silent` is
+    for how many seconds it was waited for, if it was given up."""
 
     worker: str
     times: int = 1
+    silent: float | None = None
 
 
 Answer: TypeAlias = Ran | NoProject | OtherVersion | Lost
@@ -125,17 +129,61 @@ def on_worker(own: Mapping[str, str], travelled: Mapping[str, str | None]) -> di
     return environ
 
 
-def record_of(answer: Ran) -> FlowRecord:
-    """The record of the flow that a worker ran, with where that was.
+def answer_of(found: object) -> Answer:
+    """What a worker answered, which may be anything.
+
+    :raises WorldError: if it is no answer.
+    """
+    match found:
+        case Ran(str(), str()) | NoProject(str()) | OtherVersion(str(), str()) | Lost(str(), int()):
+            return found
+        case _:
+            raise WorldError(
+                f"its worker answered nonsense: no answer of flowproof, but {type(found).__name__}"
+            )
+
+
+def record_of(answer: Ran, job: FlowJob, remote: RemoteJob) -> FlowRecord:
+    """The record of the flow that a worker was sent and ran, with where that was.
 
     :raises WorldError: if the worker answered with anything else.
     """
+    where = one_line(answer.worker, 100)
     try:
         run = load(answer.record)
         [flow] = run.flows
     except (RunRecordUnreadable, ValueError) as error:
-        raise WorldError(f"the worker {answer.worker} sent no usable record: {error}") from error
-    return replace(flow, host=f"{run.host} ({answer.worker})")
+        raise WorldError(f"the worker {where} answered nonsense: {error}") from error
+    # A spec that cannot be read there is called by its file.
+    names = {job.spec.name, job.spec_path.name.removesuffix(SUFFIX)}
+    path = relative(Path("/", remote.spec), Path("/", remote.here))
+    for what, found, accepted in (
+        ("path", flow.path, {path}),
+        ("name", flow.name, names),
+        ("phase", flow.phase, {job.phase}),
+    ):
+        if found not in accepted:
+            raise WorldError(
+                f"the worker {where} answered nonsense: a record of another flow, whose {what} is "
+                f"{one_line(found, 100)!r}"
+            )
+    if flow.attempts:
+        raise WorldError(f"the worker {where} answered nonsense: a record of several tries")
+    return replace(flow, path=job.shown_path, host=f"{run.host} ({where})")
+
+
+def with_losses(record: FlowRecord, lost: Sequence[AttemptRecord]) -> FlowRecord:
+    """The record of a flow, with its tries whose workers were lost before. They change no
+    verdict: the agent did nothing wrong."""
+    if not lost:
+        return record
+    warnings = [
+        f"{one.reason}; the flow was tried again, and its duration is that of the last try"
+        for one in lost
+    ]
+    return replace(
+        record, attempts=(*lost, *record.attempts), warnings=(*warnings, *record.warnings)
+    )
 
 
 def below(root: Path, name: str) -> Path:

@@ -12,13 +12,14 @@ import os
 import stat
 import subprocess
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from flowproof.errors import UsageError
 from flowproof.files import shortened
 from flowproof.suite.discover import nearest_suite
+from flowproof.suite.engines.links import leads_inside
 from flowproof.trace.file import find_trace
 
 MAX_FILES = 50_000
@@ -87,7 +88,7 @@ def inside(path: Path, root: Path) -> str:
 def pack(root: Path, also: Iterable[str] = ()) -> Archive:
     """Pack what git tracks and what it neither tracks nor ignores; outside of git all files
     but hidden ones, `node_modules`, `venv` and `__pycache__`. The files `also` are packed in any
-    case. Symbolic links that lead out of the folder are left out.
+    case. Symbolic links that lead out of the folder are left out, and so is what lies behind them.
 
     :raises UsageError: if that is too much to send, or a file cannot be read.
     """
@@ -98,11 +99,12 @@ def pack(root: Path, also: Iterable[str] = ()) -> Archive:
         tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as archive,
     ):
         left = MAX_BYTES
-        for count, name in enumerate(sorted({*_listed(root), *also}), 1):
+        names, links = _placed(root, {*_listed(root), *also})
+        for count, name in enumerate(sorted(names), 1):
             if count > MAX_FILES:
                 raise _too_much(root, f"more than {MAX_FILES:,} files")
             try:
-                left -= _add(archive, root, name, left)
+                left -= _add(archive, root, name, links, left)
             except (FileNotFoundError, NotADirectoryError):
                 continue  # tracked by git, and deleted
             except OSError as error:
@@ -113,19 +115,39 @@ def pack(root: Path, also: Iterable[str] = ()) -> Archive:
     return Archive(hashlib.sha256(data).hexdigest(), data)
 
 
-def leads_inside(name: str, target: str) -> bool:
-    """Whether a link of this name, relative to the project, leads to a place inside."""
-    if target.startswith("/"):
-        return False
-    depth = len(PurePosixPath(name).parts) - 1
-    for part in PurePosixPath(target).parts:
-        depth += -1 if part == ".." else 1
-        if depth < 0:
-            return False
-    return True
+def _placed(root: Path, names: Iterable[str]) -> tuple[set[str], dict[str, str]]:
+    """The files by where they are: one behind a link is packed in its own place, with the link;
+    one that is outside is not. Also all links, with their targets."""
+    real = os.path.realpath(root)
+    folders: dict[str, str] = {}
+    links: dict[str, str] = {}
+    found: set[str] = set()
+    waiting = [*names]
+    while waiting:
+        name = waiting.pop()
+        folder, _, last = name.rpartition("/")
+        if folder not in folders:
+            folders[folder] = os.path.realpath(os.path.join(real, folder))  # noqa: PTH118
+            if folders[folder] != os.path.normpath(os.path.join(real, folder)):  # noqa: PTH118
+                waiting += [above for above in _above(folder) if (root / above).is_symlink()]
+        place = Path(folders[folder], last)
+        if not place.is_relative_to(real):
+            continue
+        own = place.relative_to(real).as_posix()
+        found.add(own)
+        if own not in links and place.is_symlink():
+            links[own] = os.fspath(place.readlink())
+    return found, links
 
 
-def _add(archive: tarfile.TarFile, root: Path, name: str, left: int) -> int:
+def _above(folder: str) -> list[str]:
+    """A folder's name and those of the ones that it lies in, relative to the same root."""
+    return [one.as_posix() for one in (PurePosixPath(folder), *PurePosixPath(folder).parents[:-1])]
+
+
+def _add(
+    archive: tarfile.TarFile, root: Path, name: str, links: Mapping[str, str], left: int
+) -> int:
     """Add one file; how many bytes it holds. What is neither file nor link is passed over."""
     path = root / name
     found = path.lstat()
@@ -133,7 +155,7 @@ def _add(archive: tarfile.TarFile, root: Path, name: str, left: int) -> int:
     info.mode = stat.S_IMODE(found.st_mode) & 0o777
     if stat.S_ISLNK(found.st_mode):
         info.type, info.linkname = tarfile.SYMTYPE, os.fspath(path.readlink())
-        if leads_inside(name, info.linkname):
+        if leads_inside(name, info.linkname, links):
             archive.addfile(info)
         return 0
     if not stat.S_ISREG(found.st_mode):

@@ -12,7 +12,8 @@ from pathlib import Path, PurePosixPath
 
 from flowproof.errors import WorldError
 from flowproof.files import shortened
-from flowproof.suite.engines.ship import MAX_BYTES, MAX_FILES, leads_inside
+from flowproof.suite.engines.links import leads_inside
+from flowproof.suite.engines.ship import MAX_BYTES, MAX_FILES
 
 _HEADERS = 4096
 """The most bytes that a file's name and other facts may take up in an archive."""
@@ -37,6 +38,7 @@ def unpack(data: bytes, folder: Path) -> None:
         ):
             for member in archive:
                 target.put(archive, member)
+        target.link()
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError) as error:
         raise BadArchive(f"the archive of the project is damaged: {error}") from error
 
@@ -64,7 +66,7 @@ class _Target:
         self._folder = folder
         # Mutable: what has been put there.
         self._count = 0
-        self._links: set[PurePosixPath] = set()
+        self._links: dict[PurePosixPath, str] = {}
 
     def put(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
         self._count += 1
@@ -72,26 +74,45 @@ class _Target:
             raise BadArchive("the archive of the project holds more files than a worker takes")
         name = PurePosixPath(member.name)
         if name.is_absolute() or ".." in name.parts or not name.parts or "\0" in member.name:
-            raise _refused(member, "its name leads out of the project")
-        if self._links.intersection(name.parents):
-            raise _refused(member, "it lies behind a link")
+            raise _refused(member.name, "its name leads out of the project")
+        if any(above in self._links for above in name.parents):
+            raise _refused(member.name, "it lies behind a link")
         path = self._folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if member.issym():
-                self._link(path, name, member)
+                self._note(name, member)
             elif member.isreg():
                 _write(path, archive, member)
             else:
-                raise _refused(member, "it is neither a file nor a symbolic link")
+                raise _refused(member.name, "it is neither a file nor a symbolic link")
         except (FileExistsError, NotADirectoryError) as error:
-            raise _refused(member, "another file is in its place") from error
+            raise _refused(member.name, "another file is in its place") from error
 
-    def _link(self, path: Path, name: PurePosixPath, member: tarfile.TarInfo) -> None:
-        if not leads_inside(member.name, member.linkname) or "\0" in member.linkname:
-            raise _refused(member, "its target lies outside the project")
-        path.symlink_to(member.linkname)
-        self._links.add(name)
+    def _note(self, name: PurePosixPath, member: tarfile.TarInfo) -> None:
+        if name in self._links:
+            raise FileExistsError
+        if not member.linkname or "\0" in member.linkname:
+            raise _refused(member.name, "its target is no path")
+        self._links[name] = member.linkname
+
+    def link(self) -> None:
+        """Make the links, once all are known: where one leads depends on the others. Until then
+        there is none that a file could be written through."""
+        known = {name.as_posix(): target for name, target in self._links.items()}
+        for name, target in known.items():
+            if not leads_inside(name, target, known):
+                raise _refused(name, "its target lies outside the project")
+        for name, target in known.items():
+            try:
+                (self._folder / name).symlink_to(target)
+            except FileExistsError as error:
+                raise _refused(name, "another file is in its place") from error
+        # What the file system takes for the same name need not be the same text.
+        folder = self._folder.resolve()
+        for name in known:
+            if not Path(os.path.realpath(folder / name)).is_relative_to(folder):
+                raise _refused(name, "its target lies outside the project")
 
 
 def _write(path: Path, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
@@ -103,5 +124,5 @@ def _write(path: Path, archive: tarfile.TarFile, member: tarfile.TarInfo) -> Non
         os.fchmod(file.fileno(), (member.mode & 0o777) | 0o600)
 
 
-def _refused(member: tarfile.TarInfo, why: str) -> BadArchive:
-    return BadArchive(f"the archive of the project holds {shortened(member.name)!r}: {why}")
+def _refused(name: str, why: str) -> BadArchive:
+    return BadArchive(f"the archive of the project holds {shortened(name)!r}: {why}")

@@ -53,12 +53,15 @@ _running: set[str] = set()
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What a worker says of itself: how many flows it runs at once, its resource labels, where
-    it keeps projects, and whether this one is there. Workers of one machine may share a store."""
+    it keeps projects, and whether this one is there. Workers of one machine may share a store.
+    `host` is that machine, `executing` are the keys of what it runs now."""
 
     slots: int
     labels: tuple[str, ...]
     store: str
     has_project: bool
+    host: str = ""
+    executing: frozenset[str] = frozenset()
 
 
 def describe(place: Place, dask_worker: Worker) -> Facts:
@@ -69,6 +72,8 @@ def describe(place: Place, dask_worker: Worker) -> Facts:
         labels=tuple(sorted(state.total_resources)),
         store=f"{socket.gethostname()}:{store.folder}",
         has_project=store.has(place.digest),
+        host=socket.gethostname(),
+        executing=frozenset(str(task.key) for task in state.executing),
     )
 
 
