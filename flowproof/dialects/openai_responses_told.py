@@ -7,13 +7,13 @@ puts in what is missing there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from flowproof.dialects.calls import looks_called
 from flowproof.dialects.openai_responses_calls import call_of
 from flowproof.dialects.values import member_of, number_of, objects_of, text_of
-from flowproof.model.jsonvalue import JsonObject, JsonValue, write
+from flowproof.model.jsonvalue import JsonObject, JsonValue, same, write
 
 Place: TypeAlias = int | str
 
@@ -52,6 +52,13 @@ class ToldItems:
             self._numbers[own] = index
         return index
 
+    def _is_all_of(self, output: Sequence[JsonValue]) -> bool:
+        """Whether every item that was told stands where it was told to, as it was."""
+        return self._begun.keys() <= self._done.keys() and all(
+            isinstance(place, int) and place < len(output) and same(output[place], item)
+            for place, item in self._done.items()
+        )
+
     def whole(self, response: JsonObject, *, completed: bool) -> JsonObject | None:
         """The last response with all items that were told.
 
@@ -60,6 +67,8 @@ class ToldItems:
         """
         listed = response.get("output")
         output = [*listed] if isinstance(listed, list) else []
+        if self._is_all_of(output):
+            return response
         held = _Held(output)
         lacking = {place: item for place, item in self._done.items() if not held.takes(item)}
         open_ones = {place: self._begun[place] for place in self._begun.keys() - self._done.keys()}

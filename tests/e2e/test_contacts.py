@@ -17,6 +17,9 @@ WATCHED = {"socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddri
            "urllib.Request", "http.client.connect"}
 
 def note(event, arguments):
+    # What is sent to no address goes where a connection was made, and that is noted.
+    if event == "socket.sendmsg" and arguments[1] is None:
+        return
     if event in WATCHED and "-m" in sys.orig_argv and "flowproof" in sys.orig_argv:
         with open(os.environ["WATCHED_TO"], "a") as file:
             file.write(json.dumps([event, repr(arguments[1:])]) + "\\n")

@@ -178,7 +178,7 @@ def test_an_assertion_that_keeps_a_flow_from_being_judged_is_an_error() -> None:
     assert seen == ["error", "success", "failed", "error", "error"]
 
 
-def attached(record: RunRecord, path: str = "/work/a.trace.json") -> list[Seen]:
+def attached(record: RunRecord, path: str = "/builds/a.trace.json") -> list[Seen]:
     [pieces] = render(record, attached=lambda flow: path).values()
     data = "".join(pieces).encode()
     assert [one.attachment for one in gitlab(data)] == [one.attachment for one in jenkins(data)]
@@ -188,7 +188,7 @@ def attached(record: RunRecord, path: str = "/work/a.trace.json") -> list[Seen]:
 def test_a_file_is_attached_to_what_needs_a_look() -> None:
     skipped = replace(flow_record(), verdict=Verdict.SKIPPED, agent=None)
     seen = attached(run_of(diverged(), flaky(), flow_record(), skipped))
-    assert [one.attachment for one in seen] == ["/work/a.trace.json"] * 2 + [""] * 2
+    assert [one.attachment for one in seen] == ["/builds/a.trace.json"] * 2 + [""] * 2
 
 
 @pytest.mark.parametrize("path", ["", "a]]b", "a|b", "a\nb", "a\x07b"], ids=repr)

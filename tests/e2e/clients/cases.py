@@ -146,7 +146,7 @@ _ANTHROPIC = [
         "anthropic_messages counted",
         COUNTED,
         PLAIN_FIRST,
-        Change("system", "system", "$.system"),  # in the count, which comes first
+        Change("system", "system text", "$.system"),  # in the count, which comes first
         SHORT,
     ),
     Case("anthropic", "anthropic_messages thinking", THINKING, PLAIN_FIRST, _TOOL, LONG),
