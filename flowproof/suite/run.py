@@ -132,34 +132,14 @@ async def run_flows(
                 ends=ends,
                 cleanup_timeout=_CLEANUP,
             )
-    # Here and not above: records are loaded after the first agent was launched.
-    from flowproof.suite.records import (
-        Cut,
-        RunFacts,
-        cut_off,
-        kept_from_running,
-        not_run,
-        run_record,
-    )
-
-    cut = Cut.INTERRUPT if interrupt.requested else Cut.GLOBAL_TIMEOUT
+    timed_out = scope.cancelled_caught and not interrupt.requested
     run.note_ends(ends)
-    if scope.cancelled_caught and not interrupt.requested:
+    if timed_out:
         run.errors.append(f"the time limit of the whole run passed ({options.global_timeout:g} s)")
-    for one in planned:
-        if run.flows.verdict(one.id) is None:
-            end = ends.get(one.id)  # none if the engine was still being opened
-            if end is not None and end.error is not None:
-                raise end.error
-            if failed := one.suite is not None and run.failed.get(one.suite):
-                record = kept_from_running(one.spec, project, failed)
-            elif end is not None and not scope.cancelled_caught:
-                record = not_run(one.spec, project, f"what it needs could not run: {end.cause}")
-            else:
-                record = cut_off(one.spec, project, cut, running=one.id in run.running)
-            record = replace(record, name=one.named(record.name))
-            run.flows.put(one.id, record)
-            progress.flow_ended(record)
+    run.account_for(ends, cut_short=scope.cancelled_caught, timed_out=timed_out)
+    # Here and not above: records are loaded after the first agent was launched.
+    from flowproof.suite.records import RunFacts, run_record
+
     return run_record(
         RunFacts(
             id=new_run_id(started, options.chance),
@@ -225,6 +205,32 @@ class _Run:
         """Whether so many flows failed that no other may begin."""
         limit = self._options.max_failures
         return limit is not None and self._failures >= limit
+
+    def account_for(self, ends: Mapping[str, TaskEnd], *, cut_short: bool, timed_out: bool) -> None:
+        """Give a record to every flow that did not come to its end, and tell of it. The run was
+        `cut_short` by an interrupt, or because it had `timed_out`.
+
+        :raises Exception: what made our own code fail in a flow.
+        """
+        from flowproof.suite.records import Cut, cut_off, kept_from_running, not_run
+
+        cut = Cut.GLOBAL_TIMEOUT if timed_out else Cut.INTERRUPT
+        for one in self._planned.values():
+            if self.flows.verdict(one.id) is not None:
+                continue
+            end = ends.get(one.id)  # none if the engine was still being opened
+            if end is not None and end.error is not None:
+                raise end.error
+            if failed := one.suite is not None and self.failed.get(one.suite):
+                record = kept_from_running(one.spec, self._project, failed)
+            elif end is not None and not cut_short:
+                reason = f"what it needs could not run: {end.cause}"
+                record = not_run(one.spec, self._project, reason)
+            else:
+                record = cut_off(one.spec, self._project, cut, running=one.id in self.running)
+            record = replace(record, name=one.named(record.name))
+            self.flows.put(one.id, record)
+            self._progress.flow_ended(record)
 
     def note_ends(self, ends: Mapping[str, TaskEnd]) -> None:
         """Find commands after all flows that were cut off or never ran: nobody cleaned up."""
