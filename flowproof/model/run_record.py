@@ -10,6 +10,7 @@ from typing import overload
 from flowproof.errors import ExitCode
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.flow_spec import Control
+from flowproof.model.origin import Origin, Population, Source
 from flowproof.model.outcome import AssertionResult, Divergence, Verdict
 from flowproof.model.phase import Phase
 from flowproof.model.task_state import TaskState
@@ -19,15 +20,17 @@ from flowproof.model.trajectory import Trajectory
 
 @dataclass(frozen=True, slots=True)
 class TaskRecord:
-    """One task of a flow's graph. `started` and `duration` are in seconds, `started` from the
-    start of the flow; both are None for a task that never ran. `cause` says why it did not end
-    well: its own error, or the task that failed before it."""
+    """One task of a graph. `started` and `duration` are in seconds, `started` from the start of
+    the flow or run whose graph it is; both are None for a task that never ran. `cause` says why
+    it did not end well: its own error, or the task that failed before it. `needs` has the ids of
+    the tasks that it waited for."""
 
     id: str
     state: TaskState
     started: float | None = None
     duration: float | None = None
     cause: str = ""
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,13 @@ class FlowRecord:
     tries before this one, which the rest is about. `slot` is the number, from 1, of the one in
     which the flow ran among those that run at once; 0 if it did not run. `host` is the
     machine that ran it, empty where that is the run's.
+
+    `id` is the flow's in the graph of the run, unique there; `needs` and `after` are the ids of
+    flows that had to pass, or only to end, before it, and `locks` what no other flow used
+    meanwhile. `offset` is when it began, in seconds from the start of the run; None if it did
+    not. `usual` is how many seconds it took when the whole suite last ran. `inputs` are files
+    beside spec and trace that decide what it does: its suite.yaml, and what the agent's command
+    names.
     """
 
     name: str
@@ -87,6 +97,13 @@ class FlowRecord:
     attempts: tuple[AttemptRecord, ...] = ()
     slot: int = 0
     host: str = ""
+    id: str = ""
+    needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    locks: tuple[str, ...] = ()
+    offset: float | None = None
+    usual: float | None = None
+    inputs: tuple[FileDigest, ...] = ()
 
 
 _ENDS: Mapping[Verdict, frozenset[ExitCode]] = {
@@ -143,6 +160,11 @@ class RunRecord:
     `partial` marks a run with a selection: it cannot vouch for the whole suite. `errors` are what
     went wrong beside the flows, such as in a hook after them. `flows` are a tuple, or `LazyFlows`:
     who goes through them should need one at a time.
+
+    `slots` flows could run at once. `tasks` are those of the run's graph beside its flows:
+    commands before and after all of them. `inputs` are files that decide for all flows what they
+    run with, such as lock files of dependencies. `origin`, `source` and `population` are None
+    where nobody looked, `source` also outside a repository.
     """
 
     id: str
@@ -160,6 +182,12 @@ class RunRecord:
     flows: Sequence[FlowRecord]
     warnings: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
+    slots: int = 1
+    tasks: tuple[TaskRecord, ...] = ()
+    inputs: tuple[FileDigest, ...] = ()
+    origin: Origin | None = None
+    source: Source | None = None
+    population: Population | None = None
 
     def counts(self) -> Mapping[Verdict, int]:
         """How many flows ended in each verdict; every verdict is a key, and they add up."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -18,6 +18,7 @@ from flowproof.model.jsonvalue import JsonError, JsonObject, parse, write
 from flowproof.model.run_record import RunRecord
 from flowproof.report.run_json import MAX_CHARACTERS, dump, load, load_part
 from flowproof.report.text import one_line
+from flowproof.report.write import Files
 from flowproof.version import __version__
 
 SCHEMA = "flowproof.blob/1"
@@ -74,7 +75,7 @@ def planned_digest(paths: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def render(record: RunRecord, head: BlobHead) -> Mapping[str, bytes | str]:
+def render(record: RunRecord, head: BlobHead) -> Files:
     """The report of kind `blob`: one file, named so that those of all shards fit one folder."""
     body = dump(record).encode()
     first: JsonObject = {
@@ -91,7 +92,7 @@ def render(record: RunRecord, head: BlobHead) -> Mapping[str, bytes | str]:
         "folder": head.folder,
     }
     name = f"shard-{head.shard}-of-{head.shards}{SUFFIX}"
-    return {name: write(first).encode() + b"\n" + body}
+    return [(name, write(first).encode() + b"\n" + body)]
 
 
 def find_blobs(places: Sequence[Path]) -> list[Blob]:

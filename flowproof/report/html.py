@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -25,9 +25,9 @@ FILE_NAME = "index.html"
 BODY_LIMIT = 200_000
 
 
-def render(record: RunRecord) -> Mapping[str, Iterator[str]]:
+def render(record: RunRecord) -> Iterable[tuple[str, Iterator[str]]]:
     """The report of kind `html`: one self-contained page."""
-    return {FILE_NAME: _pieces(record)}
+    return [(FILE_NAME, _pieces(record))]
 
 
 def _pieces(record: RunRecord) -> Iterator[str]:

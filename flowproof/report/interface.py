@@ -10,16 +10,16 @@ from typing import Protocol
 
 from flowproof.model.run_record import RunRecord
 from flowproof.report import html, junit, run_json
-from flowproof.report.write import Content
+from flowproof.report.write import Files
 
 
 class Report(Protocol):
     """A pure renderer of one kind of report."""
 
-    def __call__(self, record: RunRecord) -> Mapping[str, Content]:
-        """The files of the report: content by name relative to the reports folder.
+    def __call__(self, record: RunRecord) -> Files:
+        """The files of the report, each with its name relative to the reports folder.
 
-        Text is written as UTF-8. The same record always gives the same files.
+        Text is written as UTF-8. The same record always gives the same files, in the same order.
         """
 
 

@@ -43,9 +43,9 @@ Detail: TypeAlias = Literal["flow", "steps"]
 
 def render(
     record: RunRecord, *, detail: Detail = "flow", attached: Attached = nothing_attached
-) -> Mapping[str, Iterator[str]]:
+) -> Iterable[tuple[str, Iterator[str]]]:
     """The report of kind `junit`: one XML file with one flat suite."""
-    return {FILE_NAME: _pieces(record, detail, attached)}
+    return [(FILE_NAME, _pieces(record, detail, attached))]
 
 
 def _pieces(record: RunRecord, detail: Detail, attached: Attached) -> Iterator[str]:

@@ -7,7 +7,7 @@ against the same dataclasses; numbers inside tool arguments keep their text both
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass, replace
 from enum import Enum
@@ -45,9 +45,9 @@ _KINDS: Mapping[type, str] = {
 _CLASSES: Mapping[JsonValue, type] = {name: kind for kind, name in _KINDS.items()}
 
 
-def render(record: RunRecord) -> Mapping[str, Iterator[str]]:
+def render(record: RunRecord) -> Iterable[tuple[str, Iterator[str]]]:
     """The report of kind `json`: one file with the whole record."""
-    return {FILE_NAME: pieces(record)}
+    return [(FILE_NAME, pieces(record))]
 
 
 def dump(record: RunRecord) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
@@ -13,8 +13,12 @@ Content: TypeAlias = bytes | str | Iterable[str]
 """What a file holds. A file about every flow comes in pieces, made as they are written: the whole
 of it may be many times larger than the record."""
 
+Files: TypeAlias = Iterable[tuple[str, Content]]
+"""Files by name, each made when it is asked for: who takes one must be done with it before the
+next."""
 
-def write_files(folder: Path, files: Mapping[str, Content]) -> tuple[Path, ...]:
+
+def write_files(folder: Path, files: Files) -> tuple[Path, ...]:
     """Write each file below `folder`, creating folders as needed; return their paths.
 
     Names are relative, with `/` between their parts. Inside `folder` no symbolic link is
@@ -25,7 +29,7 @@ def write_files(folder: Path, files: Mapping[str, Content]) -> tuple[Path, ...]:
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
+        for name, content in files:
             path = _place(folder, name)
             write_atomic(path, _encoded(content))
             written.append(path)

@@ -140,7 +140,7 @@ def test_a_first_line_that_lies(tmp_path: Path, key: str, value: JsonValue, text
 
 
 def changed(record: RunRecord, change: Callable[[JsonObject], None]) -> bytes:
-    [data] = render(record, HEAD).values()
+    [(_, data)] = render(record, HEAD)
     assert isinstance(data, bytes)
     line, body = data.split(b"\n", 1)
     head = parse(line)
@@ -169,7 +169,7 @@ def test_a_record_that_is_none(tmp_path: Path, body: bytes, text: str) -> None:
 
 
 def test_a_record_that_was_cut_short(tmp_path: Path) -> None:
-    [data] = render(sample_run(), HEAD).values()
+    [(_, data)] = render(sample_run(), HEAD)
     assert isinstance(data, bytes)
     assert "cut short" in refused(tmp_path, data[:-100])
 

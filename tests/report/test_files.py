@@ -49,7 +49,7 @@ def test_a_link_in_the_place_of_the_file_is_replaced(tmp_path: Path) -> None:
 
 
 def test_reports_are_written_with_their_folders(tmp_path: Path) -> None:
-    files: dict[str, bytes | str] = {"index.html": "é", "flows/one.html": b"1"}
+    files: list[tuple[str, bytes | str]] = [("index.html", "é"), ("flows/one.html", b"1")]
     written = write_files(tmp_path / "reports", files)
     assert [path.relative_to(tmp_path).as_posix() for path in written] == [
         "reports/index.html",
@@ -72,7 +72,7 @@ def test_reports_are_written_with_their_folders(tmp_path: Path) -> None:
 )
 def test_a_name_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="inside the reports folder"):
-        write_files(tmp_path / "reports", {name: b"x"})
+        write_files(tmp_path / "reports", [(name, b"x")])
     assert names(tmp_path) == ["reports"]
 
 
@@ -83,12 +83,12 @@ def test_a_linked_folder_is_not_followed(tmp_path: Path) -> None:
     reports.mkdir()
     (reports / "flows").symlink_to(outside)
     with pytest.raises(UsageError, match="symbolic link"):
-        write_files(reports, {"flows/one.html": b"x"})
+        write_files(reports, [("flows/one.html", b"x")])
     assert names(outside) == []
 
 
 def test_what_cannot_be_written_is_explained(tmp_path: Path) -> None:
     (tmp_path / "reports").write_bytes(b"a file")
     with pytest.raises(UsageError, match="--reports-dir") as caught:
-        write_files(tmp_path / "reports", {"index.html": b"x"})
+        write_files(tmp_path / "reports", [("index.html", b"x")])
     assert caught.value.exit_code is ExitCode.AUTHOR_ERROR

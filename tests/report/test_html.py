@@ -29,7 +29,7 @@ class Page(HTMLParser):
 
     def __init__(self, record: RunRecord) -> None:
         super().__init__()
-        source = "".join(render(record)["index.html"])
+        source = "".join(dict(render(record))["index.html"])
         source.encode()
         self.source = source
         self.elements: list[tuple[str, dict[str, str | None]]] = []

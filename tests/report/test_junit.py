@@ -27,7 +27,7 @@ CHILDREN = {
 
 
 def tree(record: RunRecord) -> ET.Element:
-    data = "".join(render(record)["TEST-flowproof.xml"]).encode()
+    data = "".join(dict(render(record))["TEST-flowproof.xml"]).encode()
     assert data.startswith(b"<?xml version='1.0' encoding='utf-8'?>\n")
     return ET.fromstring(data)
 
@@ -159,7 +159,7 @@ def test_bodies_and_the_whole_file_are_bounded() -> None:
         assert "bytes left out" in text
         assert len(text.encode()) < BODY_LIMIT + 100
     many = replace(flow_record(), agent=agent_exit(stdout="x" * 64_000, stderr="x" * 64_000))
-    [xml] = render(run_of(*[many] * 300)).values()
+    [(_, xml)] = render(run_of(*[many] * 300))
     assert sum(len(piece.encode()) for piece in xml) < 30_000_000
 
 

@@ -49,7 +49,7 @@ def judged() -> FlowRecord:
 
 
 def xml(record: RunRecord, detail: Detail = "flow") -> bytes:
-    [pieces] = render(record, detail=detail).values()
+    [(_, pieces)] = render(record, detail=detail)
     return "".join(pieces).encode()
 
 
@@ -179,7 +179,7 @@ def test_an_assertion_that_keeps_a_flow_from_being_judged_is_an_error() -> None:
 
 
 def attached(record: RunRecord, path: str = "/builds/a.trace.json") -> list[Seen]:
-    [pieces] = render(record, attached=lambda flow: path).values()
+    [(_, pieces)] = render(record, attached=lambda flow: path)
     data = "".join(pieces).encode()
     assert [one.attachment for one in gitlab(data)] == [one.attachment for one in jenkins(data)]
     return jenkins(data)

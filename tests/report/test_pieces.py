@@ -17,7 +17,7 @@ from tests.report.fixtures import diverged, flow_record, run_of
 def longest_piece(kind: str, flows: int) -> int:
     """Of a run of so many flows, whose names are of one length."""
     named = (replace(diverged(), name=f"flow {number:04}") for number in range(flows))
-    [pieces] = REPORTS[kind](run_of(*named)).values()
+    [(_, pieces)] = REPORTS[kind](run_of(*named))
     assert isinstance(pieces, Iterator)
     return max(map(len, pieces))
 
@@ -31,7 +31,7 @@ def test_no_piece_grows_with_the_number_of_flows(kind: str) -> None:
 def test_all_flows_are_in_the_pieces(kind: str) -> None:
     names = [f"flow {number:04}" for number in range(50)]
     record = run_of(*(flow_record(name=name) for name in names))
-    [pieces] = REPORTS[kind](record).values()
+    [(_, pieces)] = REPORTS[kind](record)
     text = "".join(map(str, pieces))
     assert [name for name in names if name not in text] == []
 
@@ -41,8 +41,8 @@ def test_a_report_that_breaks_off_leaves_the_old_one(tmp_path: Path) -> None:
         yield "new"
         raise OSError(28, "No space left on device")
 
-    write_files(tmp_path, {"a.txt": iter(["old", " ä"])})
+    write_files(tmp_path, [("a.txt", iter(["old", " ä"]))])
     with pytest.raises(UsageError, match="No space left"):
-        write_files(tmp_path, {"a.txt": broken()})
+        write_files(tmp_path, [("a.txt", broken())])
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
     assert (tmp_path / "a.txt").read_text("utf-8") == "old ä"
