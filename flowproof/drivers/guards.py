@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from flowproof.drivers import guard_server
@@ -42,12 +43,14 @@ def _server_environment() -> dict[str, str]:
 
 
 class Guards:
-    """Makes guarded trees. The process behind it starts at once, and again if it has died.
+    """Makes guarded trees, also for several threads. The process behind it starts at once, and
+    again if it has died.
 
     :raises OSError: if it cannot be started.
     """
 
     def __init__(self) -> None:
+        self._replacing = threading.Lock()
         self._start()
 
     def new(self, grace: float) -> GuardedTree:
@@ -63,9 +66,10 @@ class Guards:
 
         :raises OSError: if there is nobody to start it.
         """
-        if self._server.poll() is not None:
-            self._channel.close()
-            self._start()
+        with self._replacing:
+            if self._server.poll() is not None:
+                self._channel.close()
+                self._start()
         self._server.send_signal(signal.SIGCONT)  # some agent may have stopped it
         socket.send_fds(self._channel, [b"+"], [control, stdout, stderr])
 

@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
+from typing import Any
 
 import anyio
 import psutil
@@ -28,6 +30,15 @@ pytestmark = [
 
 
 COMMAND = [sys.executable, "-m", "flowproof", "suite", "run"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_servers_left() -> Iterator[None]:
+    """End what forks workers: it outlives their cluster, and other tests count processes."""
+    yield
+    left: tuple[Any, ...] = (forkserver._forkserver, resource_tracker._resource_tracker)
+    for server in left:
+        server._stop()
 
 
 def gone(pid: int) -> bool:

@@ -9,6 +9,7 @@ from pydoc import locate
 from typing import Any
 
 import anyio
+import psutil
 import pytest
 
 from flowproof.boundary.keys import PLACEHOLDER_KEY
@@ -121,7 +122,12 @@ def test_a_worker_says_why_it_cannot_run_a_flow(tmp_path: Path) -> None:
     archive = project_archive(flows.folder)
     Store(tmp_path / "s").keep(archive.digest, archive.data)
     there = job_of(Place(archive.digest, RUN, str(tmp_path / "s")))
-    assert asked(there, wanted=False) == Lost("tcp://w:1")
+    before = psutil.Process().children()
+    for _ in range(2):
+        assert asked(there, wanted=False) == Lost("tcp://w:1")
+        assert len(psutil.Process().children()) == len(before) + 1, "ready for all flows"
+    anyio.run(worker.forget, there.place)
+    assert psutil.Process().children() == before
 
 
 @dataclass

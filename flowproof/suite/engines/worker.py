@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
+import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +51,11 @@ _GOING = frozenset({"closing", "closed", "failed"})
 _running: set[str] = set()
 """The keys of the flows that run in this process."""
 
+_starting = threading.Lock()
+_drivers: dict[str, tuple[CommandDriver, contextlib.ExitStack]] = {}
+"""What starts the agents of a run in this process, and what ends that. To get ready for a single
+agent takes as long as a short one runs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -86,7 +93,10 @@ async def keep(place: Place, data: bytes) -> None:
 
 
 async def forget(place: Place) -> None:
-    """Remove the files of a run."""
+    """Remove the files of a run, and what was ready to start its agents."""
+    with _starting:
+        _, ready = _drivers.pop(place.run, (None, contextlib.ExitStack()))
+    await anyio.to_thread.run_sync(ready.close)
     await anyio.to_thread.run_sync(_store(place).forget, place.run)
 
 
@@ -143,10 +153,19 @@ async def _watch(wanted: Callable[[], bool], scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
+def _driver(run: str) -> CommandDriver:
+    with _starting:
+        if run not in _drivers:
+            driver, ready = CommandDriver(clock=SystemClock()), contextlib.ExitStack()
+            ready.enter_context(driver.prestart())
+            _drivers[run] = driver, ready
+        return _drivers[run][0]
+
+
 async def _record(job: RemoteJob, tree: Path) -> str:
     clock = SystemClock()
     environ = on_worker(os.environ, job.environ)
-    world = World(clock, environ, CommandDriver(clock=clock), debug=job.debug)
+    world = World(clock, environ, _driver(job.place.run), debug=job.debug)
     trace = None if job.trace is None else below(tree, job.trace)
     project = Project(below(tree, job.here), JobOptions(job.phase, trace, job.strict, job.timeout))
     project.minted |= {str(below(tree, folder)): values for folder, values in job.minted.items()}
