@@ -13,6 +13,8 @@ NODE_READY := $(NODE)/node_modules/.ready
 demo: $(READY)
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/flowproof suite run examples
 
+# Reports are opened in the machine's Chromium: where there is none, those tests are skipped and say
+# so, or fail under CI.
 test: $(READY) $(NODE_READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal
 

@@ -16,7 +16,7 @@ import anyio
 
 from flowproof.drivers.command import CommandDriver
 from flowproof.errors import ExitCode, UsageError
-from flowproof.files import system_error
+from flowproof.files import shortened, system_error
 from flowproof.flow.job import World
 from flowproof.model.clock import SystemClock
 from flowproof.model.run_record import FlowRecord, RunRecord
@@ -104,8 +104,15 @@ class Flow:
             suite = project.usable_suite(folder)
         name = suite.name if suite else folder.name
         flows = plan(specs, project, PlanOptions(retries=0))
-        chance = os.urandom(3)
-        return _execute(flows, project, RunOptions(command, name, chance, partial=True))
+        how = RunOptions(
+            command,
+            name,
+            os.urandom(3),
+            partial=True,
+            folder=Path(suite.folder) if suite else folder,
+            discovered=len(specs),
+        )
+        return _execute(flows, project, how)
 
 
 class Suite:
@@ -167,6 +174,13 @@ class Suite:
             max_failures=max_failures,
             global_timeout=global_timeout,
             fail_on_flaky=fail_on_flaky,
+            folder=folder,
+            discovered=len({*specs, *chosen}),
+            selection=tuple(
+                (name, shortened(value))
+                for name, value in (("-k", names), ("--tag", tags))
+                if value is not None
+            ),
         )
         return _execute(flows, project, options)
 
@@ -186,6 +200,9 @@ def _require_positive(**given: float | None) -> None:
 
 class _Silence:
     """Tells nobody."""
+
+    def engine_opened(self, slots: int) -> None:
+        """Nothing."""
 
     def flow_started(self, name: str, path: str) -> None:
         """Nothing."""

@@ -131,6 +131,18 @@ class RunRecordUnreadable(FlowproofError):
         super().__init__(f"not a usable run record: {reason}")
 
 
+class CountsDiffer(FlowproofError):
+    """The counts of a run do not add up, so that there can be no evidence of it: a fault of
+    flowproof, or a record that was edited."""
+
+    exit_code = ExitCode.INTERNAL
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"there can be no evidence of this run, its counts do not add up: {reason}"
+        )
+
+
 class StaleTrace(FlowproofError):
     """The trace was recorded under other mocks than the spec declares now."""
 

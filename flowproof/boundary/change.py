@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from flowproof.model.jsonvalue import MISSING, JsonError, JsonValue, Missing, parse, same
-from flowproof.model.outcome import Divergence, Excerpt
+from flowproof.model.jsonvalue import MISSING, JsonError, JsonValue, Missing, parse, same, write
+from flowproof.model.outcome import Divergence, Excerpt, Sides
 from flowproof.model.visible import (
     compact,
     describe_character,
@@ -23,6 +23,10 @@ from flowproof.model.visible import (
 
 _LONGEST_KIND = 80
 """An unknown parameter is called by its name, which may be anything."""
+_AROUND = 600
+"""Characters that both sides show before what differs, and after it."""
+_LONGEST_SIDE = 3_000
+"""Characters of what differs that either side shows."""
 
 
 class Change(NamedTuple):
@@ -82,6 +86,7 @@ def explained(
         turn=turn,
         path=shown.path,
         excerpt=_excerpt(shown),
+        sides=sides(shown),
     )
 
 
@@ -141,3 +146,68 @@ def _shown(value: JsonValue | Missing) -> str:
 
 def _whole(value: JsonValue | Missing) -> str:
     return "(absent)" if isinstance(value, Missing) else compact(value, limit=sys.maxsize)
+
+
+def sides(change: Change) -> Sides:
+    """Both values as windows that start at the same place: a little before the first difference.
+
+    They end a little after the last one, or where they get too long.
+    """
+    old, new = _texts(change)
+    if old is None or new is None:
+        left, right = (text and text[:_LONGEST_SIDE] for text in (old, new))
+        below = max(0, len(old or "") - _LONGEST_SIDE), max(0, len(new or "") - _LONGEST_SIDE)
+        return Sides(left, right, 0, below)
+    at = first_difference(old, new)
+    start = _line_start(old, max(0, at - _AROUND), at)
+    after = _common_end(old[at:], new[at:])
+    if max(len(old), len(new)) - after - at <= _LONGEST_SIDE:
+        kept = _line_end(old, len(old) - after, min(after, _AROUND))
+        ends = len(old) - after + kept, len(new) - after + kept
+    else:
+        ends = _cut(old, at), _cut(new, at)
+    below = len(old) - ends[0], len(new) - ends[1]
+    return Sides(old[start : ends[0]], new[start : ends[1]], start, below)
+
+
+def _texts(change: Change) -> tuple[str | None, str | None]:
+    values = change.recorded, change.replayed
+    # A text beside another kind of value is quoted: "1" is not 1.
+    plain = all(isinstance(value, str | Missing) for value in values)
+    old, new = (
+        None
+        if isinstance(value, Missing)
+        else value
+        if plain and isinstance(value, str)
+        else write(value, indent=2)
+        for value in values
+    )
+    return old, new
+
+
+def _common_end(old: str, new: str) -> int:
+    """How many characters two texts have in common at their ends, beyond their beginnings."""
+    return first_difference(old[::-1], new[::-1])
+
+
+def _line_start(text: str, start: int, at: int) -> int:
+    """Where the first whole line between two places starts; `start` if there is none."""
+    if not start:
+        return 0
+    found = text.find("\n", start, at)
+    return start if found < 0 else found + 1
+
+
+def _line_end(text: str, start: int, length: int) -> int:
+    """How many of so many characters make whole lines; all of them if the text or none ends."""
+    if start + length == len(text):
+        return length
+    found = text.rfind("\n", start, start + length)
+    return length if found < 0 else found - start
+
+
+def _cut(text: str, start: int) -> int:
+    """Where to cut a long text: at an end of a line if one is near."""
+    end = min(len(text), start + _LONGEST_SIDE)
+    found = text.rfind("\n", start + _LONGEST_SIDE // 2, end)
+    return end if found < 0 or end == len(text) else found

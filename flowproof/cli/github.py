@@ -25,6 +25,12 @@ def tell_github(record: RunRecord, here: Path, environ: Mapping[str, str]) -> No
     folder = _from_root(here, environ.get("GITHUB_WORKSPACE", ""))
     for command in workflow_commands(record, folder):
         say(command)
+    summarize(record, environ)
+
+
+def summarize(record: RunRecord, environ: Mapping[str, str]) -> None:
+    """Write the summary of the step if GitHub names a file for it. One that cannot be written is
+    a warning."""
     if file := environ.get("GITHUB_STEP_SUMMARY"):
         try:
             _append(record, Path(file))

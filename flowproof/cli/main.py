@@ -13,16 +13,16 @@ from collections.abc import Sequence
 
 import click
 
-from flowproof.errors import ExitCode, FlowproofError, SpecError, UsageError
+from flowproof.errors import ExitCode, FlowproofError, SpecError, UsageError, WorldError
 from flowproof.version import __version__
 
 _COMMANDS = {
     "record": ("flowproof.cli.record", "Run once against the real model and write the trace."),
     "run": ("flowproof.cli.replay", "Replay flows from their traces; no model is contacted."),
     "suite": ("flowproof.cli.suite", "Run many flows and write reports."),
-    "report": ("flowproof.cli.report", "Make reports again, or one run of what shards ran."),
+    "report": ("flowproof.cli.report", "Make, merge, verify and open reports."),
     "check": ("flowproof.cli.check", "Validate specs and suites without running anything."),
-    "schema": ("flowproof.cli.schema", "Print the JSON Schema of specs or suites."),
+    "schema": ("flowproof.cli.schema", "Print the JSON Schema of specs, suites and records."),
     "graph": ("flowproof.cli.graph", "Draw the task graph that a spec, or a suite, compiles into."),
     "show": ("flowproof.cli.show", "Print the trajectory that a trace holds."),
 }
@@ -118,12 +118,14 @@ def _refusal(error: BaseException) -> FlowproofError | None:
         return error
     if not isinstance(error, OSError):
         return None
-    from flowproof.files import system_error
+    from flowproof.files import exhausted, remedy, system_error
 
     try:
         os.getcwd()  # noqa: PTH109 (its error is all that is of interest)
     except OSError:
         return UsageError("the current folder is no longer there; change to another one")
+    if exhausted(error):
+        return WorldError(f"{system_error(error)}{remedy(error.errno)}")
     return UsageError(system_error(error))
 
 

@@ -1,4 +1,5 @@
-"""`flowproof report`: make reports again of a run record, and one run of what shards ran."""
+"""`flowproof report`: make reports again of a run record, and one run of what shards ran; verify
+and open them."""
 
 from __future__ import annotations
 
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flowproof.cli import open_report, verify
 from flowproof.cli.options import Output, environment, output_options, put, say
 from flowproof.cli.reporting import (
-    KINDS,
+    EVERY,
     Reporting,
     chosen_reports,
     folder_option,
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.group("report")
 def command() -> None:
-    """Make reports again of a run record, or one run of what shards ran."""
+    """Make reports again of a run record, or one run of what shards ran; verify and open them."""
 
 
 @command.command("merge")
@@ -37,7 +39,7 @@ def command() -> None:
     "kinds",
     multiple=True,
     metavar="KIND[=FOLDER]",
-    help=f"Write exactly these reports: {', '.join(KINDS)}. May be repeated.",
+    help=f"Write exactly these reports: {', '.join(EVERY)}. May be repeated.",
 )
 @junit_option
 @folder_option
@@ -63,10 +65,22 @@ def merge_blobs(
     merged = merge(find_blobs(folders), new_run_id(SystemClock().now(), os.urandom(3)))
     here = Path.cwd()
     folder = _folder(merged, here)
-    written = write_reports(reporting, merged.record, here, environment())
+    written = write_reports(reporting, merged.record, here, environment(), suite=folder)
     _remember(merged, folder, here)
+    _summarize(merged)
     _tell(merged, written, output)
     return 0
+
+
+def _summarize(merged: Merged) -> None:
+    """The run of all shards in the summary of the step, on GitHub. Annotations are the shards'."""
+    from flowproof.report.ci import on_github
+
+    environ = environment()
+    if on_github(environ):
+        from flowproof.cli.github import summarize
+
+        summarize(merged.record, environ)
 
 
 def _folder(merged: Merged, here: Path) -> Path | None:
@@ -164,5 +178,7 @@ def _read(named: str | None) -> RunRecord:
     return read_kept(find_kept(suite.parent if suite else Path.cwd(), named))
 
 
-for _kind in KINDS:
+command.add_command(verify.command)
+command.add_command(open_report.command)
+for _kind in EVERY:
     command.add_command(_again(_kind))

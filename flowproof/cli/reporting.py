@@ -4,13 +4,16 @@ the record; `report.interface` has the kinds that need nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+
+from flowproof.errors import FlowproofError
 
 if TYPE_CHECKING:
     from flowproof.model.run_record import FlowRecord, RunRecord
@@ -20,8 +23,10 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-KINDS = ("html", "junit", "json")
+KINDS = ("html", "junit", "json", "evidence")
 """What is written where nothing else is asked for."""
+EVERY = (*KINDS, "ctrf")
+"""What can be made of a record alone."""
 BLOB = "blob"
 _DETAILS = ("flow", "steps")
 
@@ -35,7 +40,7 @@ class Reporting:
 
 
 def chosen_reports(
-    choices: Sequence[str], folder: Path, accepted: Sequence[str] = KINDS
+    choices: Sequence[str], folder: Path, accepted: Sequence[str] = EVERY
 ) -> dict[str, Path]:
     """The folder of each kind that was asked for as `KIND` or `KIND=FOLDER`; without a choice,
     the usual kinds in the common folder.
@@ -81,35 +86,80 @@ def write_reports(
     here: Path,
     environ: Mapping[str, str],
     head: BlobHead | None = None,
+    suite: Path | None = None,
+    lost: list[FlowproofError] | None = None,
 ) -> list[str]:
-    """Write them and return their paths. `here` is the folder that the record's paths start from;
-    a blob needs the `head`.
+    """Write them and return the path of the main file of each kind. `here` is the folder that the
+    record's paths start from, and `suite` that of the suite; a blob needs the `head`.
+
+    Each folder gets a list of digests, last of all: while its files change it has none. Why one
+    cannot be written is put into `lost`, where that is given, and the others are written.
 
     :raises UsageError: if one cannot be written.
+    :raises WorldError: if there is no room for it.
     """
-    from flowproof.report.write import write_files
+    from flowproof.report.sums import holds_more, withdraw, write_sums
+    from flowproof.report.write import remove_stale_pages, write_files
 
+    listed = _listed(reporting.folders)
+    shared = {folder: holds_more(folder, filter(None, (here, suite))) for folder in listed}
+    for folder in listed:
+        with _noted(lost):
+            withdraw(folder, only_written=shared[folder])
     written: list[str] = []
+    digests: dict[Path, dict[str, str]] = {folder: {} for folder in reporting.folders.values()}
     for kind, folder in reporting.folders.items():
-        report = _report(kind, reporting, here, environ, head)
-        written += [str(path) for path in write_files(folder, report(record))]
+        report = _report(kind, reporting, record, here, environ, head, digests)
+        with _noted(lost):
+            paths = write_files(folder, report(record), digests[folder])
+            if kind == "html":
+                remove_stale_pages(folder, paths)
+            written += [str(path) for path in paths if path.parent == folder][:1]
+    for folder in [] if lost else listed:
+        with _noted(lost):
+            write_sums(folder, digests[folder], only_written=shared[folder])
     return written
+
+
+@contextmanager
+def _noted(lost: list[FlowproofError] | None) -> Iterator[None]:
+    """Put why something cannot be written into `lost`, where that is given, and go on."""
+    try:
+        yield
+    except FlowproofError as error:
+        if lost is None:
+            raise
+        lost.append(error)
+
+
+def _listed(folders: Mapping[str, Path]) -> list[Path]:
+    """The folders that get a list of digests: all but those for blobs alone, which say
+    themselves whether they are whole. Inner ones come first: an outer one leaves them out."""
+    from flowproof.report.sums import FILE_NAME
+
+    found = {
+        folder for kind, folder in folders.items() if kind != BLOB or (folder / FILE_NAME).is_file()
+    }
+    return sorted(found, key=lambda folder: len(folder.resolve().parts), reverse=True)
 
 
 def _report(
     kind: str,
     reporting: Reporting,
+    record: RunRecord,
     here: Path,
     environ: Mapping[str, str],
     head: BlobHead | None,
+    digests: Mapping[Path, Mapping[str, str]],
 ) -> Report:
+    """The renderer of a kind; `digests` are of the files that are written already."""
     from flowproof.report.interface import REPORTS
 
     match kind:
         case "junit":
             from flowproof.report import junit
 
-            attached = attachments(environ, here, reporting.folders.get("html"))
+            attached = attachments(environ, here, reporting.folders.get("html"), record.flows)
             return cast(
                 "Report", partial(junit.render, detail=reporting.junit_detail, attached=attached)
             )
@@ -119,33 +169,50 @@ def _report(
             if head is None:
                 raise RuntimeError("a blob without a head")
             return cast("Report", partial(blob.render, head=head))
+        case "evidence":
+            from flowproof.report import evidence, run_json
+
+            of_json = (found.get(run_json.FILE_NAME, "") for found in digests.values())
+            known = next(filter(None, of_json), "")
+            return cast("Report", partial(evidence.render, run_json_sha256=known))
         case _:
             return REPORTS[kind]
 
 
 def attachments(
-    environ: Mapping[str, str], here: Path, html: Path | None
+    environ: Mapping[str, str], here: Path, html: Path | None, flows: Iterable[FlowRecord]
 ) -> Callable[[FlowRecord], str]:
-    """Which file a CI service should keep or show with a flow that needs a look.
+    """Which file a CI service should keep or show with one of `flows` that needs a look.
 
     Jenkins and Azure copy what has an absolute path: the flow's trace, if it lies below `here`.
-    GitLab links to what a job uploads, by its path in the project: the page in the folder `html`.
+    GitLab links to what a job uploads, by its path in the project: the flow's page below the
+    folder `html`.
     Elsewhere nobody reads it.
     """
     if environ.get("GITLAB_CI") == "true":
-        page = "" if html is None else _in_project(html, here, environ.get("CI_PROJECT_DIR"))
-        return lambda flow: page
+        pages = "" if html is None else _in_project(html, here, environ.get("CI_PROJECT_DIR"))
+        files = _pages(flows) if pages else {}
+        return lambda flow: f"{pages}/{files[_key(flow)]}" if pages else ""
     if environ.get("JENKINS_URL") or environ.get("TF_BUILD"):
         root = here.resolve()
         return lambda flow: _trace_below(root, flow)
     return lambda flow: ""
 
 
-def _in_project(html: Path, here: Path, project: str | None) -> str:
-    from flowproof.report.html import FILE_NAME
+def _pages(flows: Iterable[FlowRecord]) -> dict[str, str]:
+    from flowproof.report.html_names import PageNames, page_file
 
+    names = PageNames()
+    return {_key(flow): page_file(names.page(flow.path)) for flow in flows}
+
+
+def _key(flow: FlowRecord) -> str:
+    return flow.id or flow.path
+
+
+def _in_project(html: Path, here: Path, project: str | None) -> str:
     try:
-        place = (here / html / FILE_NAME).resolve().relative_to(Path(project or here).resolve())
+        place = (here / html).resolve().relative_to(Path(project or here).resolve())
     except (OSError, ValueError):
         return ""
     return place.as_posix()

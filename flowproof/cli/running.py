@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from flowproof.cli.options import Output, OutputLost, environment, put, say
 from flowproof.cli.reporting import Reporting, write_reports
 from flowproof.cli.view import foldable, view_for
 from flowproof.drivers.interface import Driver
-from flowproof.errors import ExitCode, UsageError
+from flowproof.errors import ExitCode, FlowproofError, UsageError
 from flowproof.files import shortened
 from flowproof.flow.job import World
 from flowproof.model.clock import SystemClock
@@ -31,12 +32,16 @@ if TYPE_CHECKING:
     from flowproof.suite.engines.interface import OpenEngine
 
 
+_HEAD_START = 0.05
+"""Seconds in which the first agents are launched, before anything is loaded beside them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a command wants run. `folder` is where the run record goes; `reporting` are the
     reports to write, and `head` is what one of kind `blob` says of the part that runs; `github`
     tells GitHub too, and `slowest` is as in `console.summary`. `engine` is as in `run_flows`, the
-    rest as in `RunOptions`."""
+    rest as in `RunOptions`, whose folder it is too."""
 
     command: str
     suite: str
@@ -56,6 +61,8 @@ class Plan:
     github: bool = False
     slowest: int | None = None
     engine: OpenEngine | None = None
+    discovered: int | None = None
+    selection: tuple[tuple[str, str], ...] = ()
 
 
 def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int:
@@ -76,6 +83,9 @@ def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int
         max_failures=plan.max_failures,
         global_timeout=plan.global_timeout,
         fail_on_flaky=plan.fail_on_flaky,
+        folder=plan.folder,
+        discovered=plan.discovered,
+        selection=plan.selection,
     )
     _require_writable(plan.reporting.folders.values())
     view = view_for(plan.flows, plan.jobs, output, environ)
@@ -84,6 +94,8 @@ def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int
         interrupt = Interrupt()
         async with anyio.create_task_group() as group:
             group.start_soon(_listen, interrupt, view)
+            if "html" in plan.reporting.folders:
+                group.start_soon(_prepare_pages)
             record = await run_flows(
                 plan.flows, project, world, options, view, interrupt, plan.engine
             )
@@ -95,11 +107,13 @@ def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int
     # Only a run tells whether it left out more than its part of what the shards divided.
     head = replace(plan.head, partial=record.partial) if plan.head else None
     record = replace(record, partial=record.partial or plan.partial)
+    lost: list[FlowproofError] = []
+    written = _write(plan, record, project, environ, head, lost)
+    record = _with_lost_reports(record, lost)
     if plan.github:
         from flowproof.cli.github import tell_github
 
         tell_github(record, project.here, environ)
-    written = _write(plan, record, project, environ, head)
     if not output.quiet or record.exit_code:
         shown = written if plan.reporting.folders or output.verbose else []
         _sum_up(record, shown, plan, output, environ)
@@ -133,6 +147,21 @@ def _told(record: RunRecord, environ: Mapping[str, str]) -> ExitCode:
         say(f"error: {error}")
         return record.exit_code or error.exit_code
     return record.exit_code
+
+
+async def _prepare_pages() -> None:
+    """Load what pages are made with while agents run: it takes as long as several flows."""
+    await anyio.sleep(_HEAD_START)
+    from anyio import to_thread
+
+    def load() -> None:
+        # What is wrong with them is told when pages are made.
+        with suppress(Exception):
+            from flowproof.report.html import prepare
+
+            prepare()
+
+    await to_thread.run_sync(load)
 
 
 async def _listen(interrupt: Interrupt, view: Progress) -> None:
@@ -173,6 +202,7 @@ def _write(
     project: Project,
     environ: Mapping[str, str],
     head: BlobHead | None,
+    lost: list[FlowproofError],
 ) -> list[str]:
     from flowproof.suite.run_store import keep, remember
 
@@ -183,4 +213,22 @@ def _write(
         # Nobody asked for it, and the run is what it is.
         say(f"warning: {error}")
         kept = []
-    return write_reports(plan.reporting, record, project.here, environ, head) or kept
+    here = project.here
+    try:
+        written = write_reports(plan.reporting, record, here, environ, head, plan.folder, lost)
+    except FlowproofError as error:
+        lost.append(error)  # the list of digests, after all reports
+        written = []
+    return written or kept
+
+
+def _with_lost_reports(record: RunRecord, lost: Sequence[FlowproofError]) -> RunRecord:
+    """The record of a run whose reports could not all be written: whoever relies on them must
+    not take it for green."""
+    if not lost:
+        return record
+    from flowproof.model.run_record import combined_exit_code
+
+    codes = (record.exit_code, *(error.exit_code for error in lost))
+    errors = (*record.errors, *dict.fromkeys(map(str, lost)))
+    return replace(record, exit_code=combined_exit_code(codes), errors=errors)

@@ -31,6 +31,18 @@ class Chosen:
     durations: Path | None = None
     shuffle: str | None = None
 
+    def typed(self) -> tuple[tuple[str, str], ...]:
+        """The options that may leave flows out, by name; of a long one its beginning and end."""
+        options = {
+            "-k": self.names,
+            "--tag": self.tags,
+            "--last-failed": "" if self.last_failed else None,
+            "--shard": self.shard,
+        }
+        return tuple(
+            (name, shortened(value)) for name, value in options.items() if value is not None
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Found:

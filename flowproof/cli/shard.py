@@ -43,6 +43,7 @@ def head_of(
     planned = found.specs
     if selection.shard is not None:
         planned = with_needed(select(found.discovered, whole, project, found.folder), project)
+    everything = [*dict.fromkeys((*found.discovered, *planned))]
     folder = relative(found.folder, here)
     given = [relative(path.absolute(), here) for path in paths]
     options = _options(given, chosen, selection, running, strict=project.options.strict)
@@ -51,12 +52,13 @@ def head_of(
         shard=selection.shard.index if selection.shard else 1,
         shards=selection.shard.count if selection.shard else 1,
         # What is needed need not lie below the paths that were given.
-        suite=suite_digest([*dict.fromkeys((*found.discovered, *planned))], found.folder),
+        suite=suite_digest(everything, found.folder),
         flows=len(planned),
         planned=planned_digest([relative(spec, here) for spec in planned]),
         selection=tuple((name, _short(value)) for name, value in options),
         partial=found.left_out,
         folder="" if folder.startswith("..") else folder,
+        discovered=len(everything),
     )
 
 

@@ -44,5 +44,6 @@ def run_single(
             flows=plan(specs, project, PlanOptions(retries=0)),
             folder=Path(suite.folder) if suite else folder,
             partial=True,
+            discovered=len(specs),
         )
         return execute(wanted, output, project, driver)

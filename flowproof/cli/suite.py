@@ -12,7 +12,7 @@ import click
 from flowproof.cli.options import Output, environment, output_options, put, say
 from flowproof.cli.reporting import (
     BLOB,
-    KINDS,
+    EVERY,
     Reporting,
     chosen_reports,
     folder_option,
@@ -33,7 +33,7 @@ _TAKES_TURNS = (
     "or `jobs: 1`; -j says otherwise"
 )
 _GITHUB = "github"
-_KINDS = (*KINDS, BLOB, _GITHUB)
+_KINDS = (*EVERY, BLOB, _GITHUB)
 
 
 @click.group("suite")
@@ -186,6 +186,8 @@ def run_suite(
         github=_tells_github(()) if github is None else github,
         slowest=slowest,
         engine=engine,
+        discovered=len({*found.discovered, *found.specs}),
+        selection=selecting.typed(),
     )
     driver = CommandDriver(clock=SystemClock())
     with driver.prestart():

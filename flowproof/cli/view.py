@@ -95,6 +95,9 @@ class Late:
     ) -> None:
         pass
 
+    def engine_opened(self, slots: int) -> None:
+        """Nothing."""
+
     def flow_started(self, name: str, path: str) -> None:
         """Nothing."""
 

@@ -9,6 +9,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import anyio
@@ -16,6 +17,8 @@ import anyio
 from flowproof.drivers.capture import DEFAULT_LIMIT, Collector
 from flowproof.drivers.interface import Launch
 from flowproof.drivers.tree import ProcessTree, TreeEnd, Trees
+from flowproof.errors import WorldError
+from flowproof.files import remedy
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.clock import Clock
 
@@ -40,6 +43,28 @@ def platform_trees() -> Trees:
         from flowproof.drivers.portable import SessionTrees
 
         return SessionTrees()
+
+
+@dataclass(slots=True)
+class _SoFar:
+    """What is known of an agent, also where the wait for its end was cancelled."""
+
+    stdout: Collector
+    stderr: Collector
+    # Mutable: known once its tree is gone.
+    ended: TreeEnd = field(default_factory=lambda: TreeEnd(None))
+    timed_out: bool = False
+
+    def exit(self, duration: float) -> AgentExit:
+        return AgentExit(
+            status=self.ended.status,
+            timed_out=self.timed_out,
+            duration=duration,
+            stdout=self.stdout.captured(),
+            stderr=self.stderr.captured(),
+            error=self.ended.error,
+            survivors=self.ended.survivors,
+        )
 
 
 class CommandDriver:
@@ -85,48 +110,46 @@ class CommandDriver:
     async def run(self, launch: Launch) -> AgentExit:
         """Run the agent and wait until it and everything it started is gone.
 
-        Cancelling the call ends the whole process tree before it returns. A command that
-        cannot be started is an `AgentExit` with an `error`, not an exception.
+        Cancelling the call ends the whole process tree before it returns, and `launch.cut` is
+        told. A command that cannot be started is an `AgentExit` with an `error`, not an exception.
+
+        :raises WorldError: if the system has nothing left to start any command with.
         """
         began = self._clock.monotonic()
-        stdout, stderr = Collector(self._limit), Collector(self._limit)
-        timed_out = False
+        so_far = _SoFar(Collector(self._limit), Collector(self._limit))
         with contextlib.ExitStack() as stack:
             try:
                 trees = self._shared or stack.enter_context(contextlib.closing(self._new_trees()))
                 tree = stack.enter_context(contextlib.closing(trees.new(self._grace)))
             except OSError as error:
-                ended = TreeEnd(None, f"no process could be made for `{launch.argv[0]}`: {error}")
-            else:
-                ended, timed_out = await self._supervise(tree, launch, stdout, stderr)
-        return AgentExit(
-            status=ended.status,
-            timed_out=timed_out,
-            duration=self._clock.monotonic() - began,
-            stdout=stdout.captured(),
-            stderr=stderr.captured(),
-            error=ended.error,
-            survivors=ended.survivors,
-        )
+                told = f"no process could be made for `{launch.argv[0]}`: {error}"
+                raise WorldError(f"{told}{remedy(error.errno)}") from None
+            try:
+                await self._supervise(tree, launch, so_far)
+            except anyio.get_cancelled_exc_class():
+                if launch.cut is not None:
+                    launch.cut(so_far.exit(self._clock.monotonic() - began))
+                raise
+        if so_far.ended.lacking:
+            raise WorldError(so_far.ended.error)
+        return so_far.exit(self._clock.monotonic() - began)
 
-    async def _supervise(
-        self, tree: ProcessTree, launch: Launch, stdout: Collector, stderr: Collector
-    ) -> tuple[TreeEnd, bool]:
+    async def _supervise(self, tree: ProcessTree, launch: Launch, so_far: _SoFar) -> None:
         # Reading goes on while the tree is ended, also when this call is cancelled: an agent
         # that blocks on a full pipe could not use its grace.
         readers = [anyio.CancelScope(shield=True), anyio.CancelScope(shield=True)]
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._read, tree.stdout, "stdout", stdout, readers[0])
-            tasks.start_soon(self._read, tree.stderr, "stderr", stderr, readers[1])
+            tasks.start_soon(self._read, tree.stdout, "stdout", so_far.stdout, readers[0])
+            tasks.start_soon(self._read, tree.stderr, "stderr", so_far.stderr, readers[1])
             try:
                 with anyio.move_on_after(launch.timeout) as deadline:
                     await tree.run(launch)
             finally:
                 with anyio.CancelScope(shield=True):
-                    ended = await tree.end()
+                    so_far.ended = await tree.end()
                 for reader in readers:
                     reader.deadline = anyio.current_time() + _DRAIN_SECONDS
-        return ended, deadline.cancelled_caught
+        so_far.timed_out = deadline.cancelled_caught
 
     async def _read(
         self, descriptor: int, stream: Stream, collector: Collector, scope: anyio.CancelScope

@@ -21,6 +21,7 @@ from flowproof.drivers import guard
 from flowproof.drivers.interface import Launch
 from flowproof.drivers.start_error import start_error, unpassable
 from flowproof.drivers.tree import TreeEnd
+from flowproof.files import exhausted
 
 _PATIENCE_SECONDS = 10.0
 
@@ -66,6 +67,7 @@ class GuardedTree:
         self._status: int | None = None
         self._error = ""
         self._survivors: tuple[str, ...] = ()
+        self._lacking = False
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             self._control, control = socket.socketpair()
             ours.callback(self._control.close)
@@ -102,7 +104,7 @@ class GuardedTree:
                 self._note(message)
         if self._launch and not (self._ended or self._error):
             self._give_up()
-        return TreeEnd(self._status, self._error, self._survivors)
+        return TreeEnd(self._status, self._error, self._survivors, self._lacking)
 
     def close(self) -> None:
         """Give every descriptor back; an unused guard leaves at once."""
@@ -121,6 +123,7 @@ class GuardedTree:
             case ["failed", stage, number, reason]:
                 assert self._launch is not None  # the guard answers, it never asks
                 told = "".join(_texts(reason))
+                self._lacking = stage == "fork" or exhausted(OSError(int(number), told))
                 self._error = start_error(self._launch, stage, int(number), told)
 
     def _give_up(self) -> None:
@@ -131,7 +134,13 @@ class GuardedTree:
         if self._agent:
             with contextlib.suppress(OSError):
                 os.killpg(self._agent, signal.SIGKILL)
-        if self._status is None:
+        if self._status is None and not self._agent:
+            self._lacking = True
+            self._error = (
+                "the guard process of the agent did not come up, so that it was not started; is "
+                "the limit on open files or processes (`ulimit -n`, `ulimit -u`) reached?"
+            )
+        elif self._status is None:
             self._error = (
                 "the guard process of the agent ended before the agent did; processes that the "
                 "agent started may still run"

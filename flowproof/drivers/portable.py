@@ -18,6 +18,7 @@ import anyio
 from flowproof.drivers.interface import Launch
 from flowproof.drivers.start_error import start_error, unpassable
 from flowproof.drivers.tree import TreeEnd
+from flowproof.files import exhausted
 
 _FIRST_PAUSE = 0.001
 _LONGEST_PAUSE = 0.025
@@ -49,6 +50,7 @@ class SessionTree:
         self._grace = grace
         self._process: subprocess.Popen[bytes] | None = None
         self._error = ""
+        self._lacking = False
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             self.stdout, self._write_stdout = os.pipe()
             ours.callback(os.close, self.stdout)
@@ -72,7 +74,7 @@ class SessionTree:
         self._agents_descriptors.close()
         process = self._process
         if process is None:
-            return TreeEnd(None, self._error)
+            return TreeEnd(None, self._error, lacking=self._lacking)
 
         def gone() -> bool:
             return process.poll() is not None and not _signal_group(process.pid, 0)
@@ -104,6 +106,7 @@ class SessionTree:
             )
         except OSError as error:
             stage = "cwd" if error.filename == launch.cwd else "exec"
+            self._lacking = exhausted(error)
             return start_error(launch, stage, error.errno or 0, str(error))
         return ""
 

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from flowproof.drivers.interface import Launch
+from flowproof.files import remedy
 
 
 def unpassable(launch: Launch) -> str:
@@ -43,7 +44,7 @@ def start_error(launch: Launch, stage: str, number: int, reason: str) -> str:
     if stage == "cwd":
         return _cwd_error(launch.cwd, number, reason)
     if stage != "exec":
-        return f"no process could be made for `{launch.argv[0]}`: {reason}"
+        return f"no process could be made for `{launch.argv[0]}`: {reason}{remedy(number)}"
     command = launch.argv[0]
     match number:
         case errno.ENOENT | errno.ENOTDIR:
@@ -63,7 +64,7 @@ def start_error(launch: Launch, stage: str, number: int, reason: str) -> str:
                 "a long text in a file"
             )
         case _:
-            return f"`{command}` could not be started: {reason}"
+            return f"`{command}` could not be started: {reason}{remedy(number)}"
 
 
 def _cwd_error(cwd: str, number: int, reason: str) -> str:

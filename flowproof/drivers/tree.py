@@ -15,11 +15,13 @@ from flowproof.drivers.interface import Launch
 @dataclass(frozen=True, slots=True)
 class TreeEnd:
     """How it went: the agent's own exit status (negative for a signal, None if there is none),
-    why there is none, and the names of processes that outlived the agent."""
+    why there is none, and the names of processes that outlived the agent. `lacking` says that it
+    never started since the system had nothing left, whatever the command is."""
 
     status: int | None
     error: str = ""
     survivors: tuple[str, ...] = ()
+    lacking: bool = False
 
 
 class ProcessTree(Protocol):

@@ -72,6 +72,9 @@ class ModelBoundary(Protocol):
     async def collect(self, ended: AgentExit) -> Lanes:
         """What crossed it, once the agent has ended, and how."""
 
+    def so_far(self) -> Lanes:
+        """What crossed it by now, also of an agent that was cut off. It waits for nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Port:

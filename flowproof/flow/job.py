@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flowproof.drivers.interface import Driver
+from flowproof.files import Digests
 from flowproof.model.clock import Clock
 from flowproof.model.flow_spec import FlowSpec
 from flowproof.model.phase import Phase
@@ -47,7 +48,8 @@ class World:
     """The collaborators of a run, so that a test can give it others.
 
     `in_flight_grace` is how many seconds a recording waits for answers that are still on their
-    way when the agent ends. With `debug`, internal errors carry their traceback.
+    way when the agent ends. With `debug`, internal errors carry their traceback. `digests` are of
+    the files that agents are made of, which the flows of a run share.
     """
 
     clock: Clock
@@ -55,6 +57,7 @@ class World:
     driver: Driver
     in_flight_grace: float = 10.0
     debug: bool = False
+    digests: Digests = field(default_factory=Digests, compare=False)
 
 
 def relative(path: Path, folder: Path) -> str:

@@ -62,6 +62,10 @@ class RecordBoundary:
         if not ended.timed_out:
             await self._settled()
         self.port.check()
+        return self.so_far()
+
+    def so_far(self) -> Lanes:
+        """What was said by now; a request without an answer is a problem of these lanes."""
         recorded = self.recording.finish(keep_retries=self.keep_retries)
         beside = self.proxy.side_calls.finish()
         return Lanes(

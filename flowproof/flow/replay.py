@@ -79,6 +79,10 @@ class ReplayBoundary:
         """What the agent used of the trace, and what it asked for beside it."""
         await self.port.drain(answered=True)
         self.port.check()
+        return self.so_far()
+
+    def so_far(self) -> Lanes:
+        """What the agent used and asked for by now."""
         consumed = self.cassette.consumed
         return Lanes(
             turns=consumed,

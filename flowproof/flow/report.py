@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flowproof.errors import CapabilityError, ExitCode, FlowproofError, StaleTrace
+from flowproof.files import exhaustion, remedy, system_error
 from flowproof.flow.boundary import Lanes
 from flowproof.flow.check import Checked, NotGreen
 from flowproof.flow.job import FlowJob
@@ -110,6 +111,10 @@ def _unfinished() -> Judgement:
 
 
 def _of_error(error: BaseException, *, debug: bool) -> Judgement:
+    if not debug and (lacking := exhaustion(error)) is not None:
+        text = str(error) if isinstance(error, FlowproofError) else system_error(lacking)
+        reason = f"{text}{remedy(lacking.errno)}"
+        return Judgement(Verdict.ERROR, ExitCode.WORLD_ERROR, reason)
     if isinstance(error, CapabilityError):
         return Judgement(Verdict.CAPABILITY_ERROR, error.exit_code, str(error))
     if isinstance(error, FlowproofError):

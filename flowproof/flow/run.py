@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import anyio
+
+from flowproof.drivers.interface import Launch
 from flowproof.flow.agent_environment import key_remover
 from flowproof.flow.boundary import Lanes, ModelBoundary
 from flowproof.flow.compile import compile_flow
 from flowproof.flow.job import FlowJob, World
-from flowproof.flow.launch_agent import launch_agent, without_keys
+from flowproof.flow.launch_agent import launch_agent, named_files, without_keys
 from flowproof.flow.read_trace import read_trace
 from flowproof.flow.resolve_env import Prepared, resolve_env
 from flowproof.flow.settings import limits_from
 from flowproof.graph.result import TaskEnd
 from flowproof.graph.scheduler import TaskContext, TaskFunction, run_graph
-from flowproof.graph.task import TaskNode
+from flowproof.graph.task import Graph, TaskNode
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.clock import utc_text
 from flowproof.model.flow_spec import FlowSpec
@@ -34,28 +37,42 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-async def run_flow(job: FlowJob, world: World) -> FlowRecord:
+async def run_flow(
+    job: FlowJob, world: World, cut: Callable[[FlowRecord], None] | None = None
+) -> FlowRecord:
     """Record or replay one flow. What goes wrong is in the record; only cancellation escapes,
-    after everything that was started is gone."""
+    after everything that was started is gone. `cut` is told before how far the flow had come."""
     tasks = _Tasks(job, world, utc_text(world.clock.now()))
     if reason := reason_to_skip(job.spec, world.environ):
         return tasks.skipped(reason)
     begun = world.clock.monotonic()
     graph = compile_flow(job.spec, job.phase)
-    result = await run_graph(graph, tasks.by_kind(), clock=world.clock, observer=tasks)
-    from flowproof.model.run_record import FlowRecord, TaskRecord
+    ends: dict[str, TaskEnd] = {}
+    try:
+        await run_graph(graph, tasks.by_kind(), clock=world.clock, observer=tasks, ends=ends)
+    except anyio.get_cancelled_exc_class():
+        if cut is not None:
+            cut(_timed(tasks.cut_off(), graph, ends, world.clock.monotonic() - begun))
+        raise
+    from flowproof.model.run_record import FlowRecord
 
-    end = result.ends["report"]
+    end = ends["report"]
     if not isinstance(end.value, FlowRecord):
         raise end.error or RuntimeError("the flow left no record")
-    return dataclasses.replace(
-        end.value,
-        duration=world.clock.monotonic() - begun,
-        tasks=tuple(
-            TaskRecord(id, end.state, end.started, end.duration, end.cause)
-            for id, end in sorted(result.ends.items(), key=_start)
-        ),
+    record = tasks.with_inputs(end.value)
+    return _timed(record, graph, ends, world.clock.monotonic() - begun)
+
+
+def _timed(
+    record: FlowRecord, graph: Graph, ends: Mapping[str, TaskEnd], duration: float
+) -> FlowRecord:
+    from flowproof.model.run_record import TaskRecord
+
+    tasks = tuple(
+        TaskRecord(id, end.state, end.started, end.duration, end.cause, graph.tasks[id].needs)
+        for id, end in sorted(ends.items(), key=_start)
     )
+    return dataclasses.replace(record, duration=duration, tasks=tasks)
 
 
 def reason_to_skip(spec: FlowSpec, environ: Mapping[str, str]) -> str:
@@ -73,6 +90,9 @@ class _Tasks:
         self._started = started
         # Mutable: filled by the scheduler as tasks end.
         self._ends: dict[str, TaskEnd] = {}
+        self._boundary: ModelBoundary | None = None
+        self._cut: AgentExit | None = None
+        self._inputs: list[tuple[str, str]] = []
 
     def started(self, node: TaskNode, at: float) -> None:
         """A task begins."""
@@ -99,6 +119,32 @@ class _Tasks:
         from flowproof.flow.report import skipped
 
         return skipped(self._job, self._started, reason)
+
+    def cut_off(self) -> FlowRecord:
+        """The record of a flow whose run was cancelled, with what its agent did until then."""
+        from flowproof.flow.report import Ends, report
+
+        record = report(self._job, Ends(self._ends), self._started, debug=self._world.debug)
+        record = self.with_inputs(record)
+        if self._boundary is None or self._cut is None:
+            return record
+        from flowproof.flow.trajectory import trajectory_of
+
+        lanes = self._boundary.so_far()
+        return dataclasses.replace(
+            record,
+            agent=self._cut,
+            divergence=lanes.divergence,
+            traffic=lanes.traffic,
+            trajectory=trajectory_of(lanes.turns),
+        )
+
+    def with_inputs(self, record: FlowRecord) -> FlowRecord:
+        """The record, with the files that the agent's command named as it was launched."""
+        from flowproof.model.run_record import FileDigest
+
+        inputs = tuple(FileDigest(path, digest) for path, digest in self._inputs)
+        return dataclasses.replace(record, inputs=inputs)
 
     async def _resolve_env(self, context: TaskContext) -> Prepared:
         return resolve_env(self._job, self._world.environ)
@@ -134,8 +180,17 @@ class _Tasks:
         prepared = _value(context, "resolve_env", Prepared)
         agent, driver = self._job.spec.agent, self._world.driver
         boundary.begin()
-        ended = await launch_agent(agent, prepared, boundary.handles, driver)
-        return without_keys(ended, key_remover(self._world.environ))
+        self._boundary = boundary
+        remove = key_remover(self._world.environ)
+
+        def cut(ended: AgentExit) -> None:
+            self._cut = without_keys(ended, remove)
+
+        async def ready(launch: Launch) -> None:
+            self._inputs = await named_files(launch, self._job, self._world.digests)
+
+        ended = await launch_agent(agent, prepared, boundary.handles, driver, cut, ready)
+        return without_keys(ended, remove)
 
     async def _collect_lanes(self, context: TaskContext) -> Lanes:
         boundary = _boundary(context)

@@ -30,3 +30,11 @@ class SystemClock:
 def utc_text(moment: datetime) -> str:
     """An instant as RFC 3339 in UTC, whole seconds: `2026-11-30T09:00:00Z`."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def instant(text: str) -> datetime | None:
+    """The instant that a text of `utc_text` names; None if it names none."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        return None

@@ -55,6 +55,21 @@ class Excerpt:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Both values of a difference at length, to be read side by side: texts as they are, any other
+    JSON value indented, None where there is nothing.
+
+    Each is a window around the change. `above` is the number of characters that were left out
+    before it, the same in both, `below` of those after it in either.
+    """
+
+    recorded: str | None
+    replayed: str | None
+    above: int = 0
+    below: tuple[int, int] = (0, 0)
+
+
 REFUSED = "flowproof: replay diverged"
 """How the answer to a diverged request begins, which agents tend to print."""
 CANNOT_RECORD = "flowproof: cannot record"
@@ -72,7 +87,8 @@ class Divergence:
     `kind` names what moved (`model`, `tool schema`, `message text`, `extra call` …), `path` is
     the JSON path of the difference in the request, `turn` the recorded turn that came nearest
     (None where the recording holds none to compare), `request` the ordinal of the request in
-    this run, among model requests or among side calls; both count from 1.
+    this run, among model requests or among side calls; both count from 1. `excerpt` shows the
+    difference in a few lines, `sides` with more around it; None where no values are compared.
     """
 
     kind: str
@@ -81,6 +97,7 @@ class Divergence:
     turn: int | None = None
     path: str | None = None
     excerpt: tuple[Excerpt, ...] = field(default=())
+    sides: Sides | None = None
 
     def __str__(self) -> str:
         lines = [self.message]

@@ -43,12 +43,14 @@ class FileDigest:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """An earlier try of a flow that was tried again; `duration` is in seconds."""
+    """An earlier try of a flow that was tried again; `duration` is in seconds. `agent` is how its
+    agent ended, with no more than the end of what that printed; None where none was started."""
 
     verdict: Verdict
     exit_code: ExitCode
     duration: float
     reason: str = ""
+    agent: AgentExit | None = None
 
 
 @dataclass(frozen=True, slots=True)

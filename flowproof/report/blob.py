@@ -28,7 +28,8 @@ MOST = 99_999
 
 _HEAD = 64 * 1024
 _LARGEST = MAX_CHARACTERS
-_LONGEST = 366 * 24 * 3600.0
+LONGEST = 366 * 24 * 3600.0
+"""The most seconds that a run takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class BlobHead:
     shards together run, of which there are `flows`. `selection` has the options that chose them,
     by name; `partial` says that they leave flows of the suite out, whatever the shard does.
     `folder` is that of the suite, relative to where it ran; empty where it lies elsewhere.
+    `discovered` is how many flows there were to choose from.
     """
 
     flowproof: str
@@ -50,6 +52,7 @@ class BlobHead:
     selection: tuple[tuple[str, str], ...]
     partial: bool
     folder: str
+    discovered: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ def render(record: RunRecord, head: BlobHead) -> Files:
         "selection": [[name, value] for name, value in head.selection],
         "partial": head.partial,
         "folder": head.folder,
+        "discovered": head.discovered,
     }
     name = f"shard-{head.shard}-of-{head.shards}{SUFFIX}"
     return [(name, write(first).encode() + b"\n" + body)]
@@ -202,10 +206,21 @@ def read_record(blob: Blob) -> RunRecord:
     if record.flowproof != blob.head.flowproof:
         raise _unusable(blob.shown, "its record is of another version than it says")
     # A sum of hostile ones is no number, and no date is so long ago.
-    for seconds in (record.duration, *(flow.duration for flow in record.flows)):
-        if not 0 <= seconds <= _LONGEST:
+    for seconds in _times(record):
+        if not 0 <= seconds <= LONGEST:
             raise _unusable(blob.shown, f"it took {seconds:g} s, which no run does")
     return record
+
+
+def _times(record: RunRecord) -> Iterator[float]:
+    yield record.duration
+    for flow in record.flows:
+        yield flow.duration
+        yield flow.offset or 0.0
+        yield flow.usual or 0.0
+    for task in record.tasks:
+        yield task.started or 0.0
+        yield task.duration or 0.0
 
 
 def _unusable(shown: str, reason: str) -> UsageError:

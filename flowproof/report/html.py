@@ -1,61 +1,87 @@
-"""The run record as one HTML page that needs no network, no script and no second file.
+"""The run record as HTML pages that need no network: one per flow, and an index of them all.
 
-Templates lay it out; `html_view` says what it shows. Every string that a template prints goes
-through `_shown` first, so no template can forget to make hostile text harmless.
+Templates lay them out; `html_flow` and `html_suite` say what they show. Every string that a
+template prints goes through `_shown` first: no template can forget to make hostile text harmless.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
 from flowproof.assets import asset
-from flowproof.model.run_record import RunRecord
-from flowproof.report.html_view import flow_row, flow_shown, run_facts, shares
+from flowproof.model.flow_spec import Control
+from flowproof.model.run_record import FlowRecord, RunRecord
+from flowproof.report.html_assets import inlined
+from flowproof.report.html_flow import flow_shown
+from flowproof.report.html_names import INDEX, PageNames
+from flowproof.report.html_row import FlowRow, flow_row
+from flowproof.report.html_suite import suite_shown
 from flowproof.report.text import bounded, readable
-from flowproof.report.words import PROVES, PROVES_NOT, RUN_MARKS, counts_line, headline, run_tone
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-FILE_NAME = "index.html"
+    from flowproof.report.write import Content
+
+FILE_NAME = INDEX
 BODY_LIMIT = 200_000
+_FLOW, _INDEX = "report/flow.html.j2", "report/suite.html.j2"
+DIAGNOSED = 100
+"""Of how many flows that are not green the index says why; the others it only lists."""
 
 
-def render(record: RunRecord) -> Iterable[tuple[str, Iterator[str]]]:
-    """The report of kind `html`: one self-contained page."""
-    return [(FILE_NAME, _pieces(record))]
+def render(record: RunRecord) -> Iterator[tuple[str, Content]]:
+    """The report of kind `html`: the pages of the flows, then the index.
+
+    Each flow is read once, and only its row is kept for the index.
+    """
+    rows: list[FlowRow] = []
+    controls: dict[str, Control] = {}
+    page = _environment().get_template(_FLOW)
+    for (flow, row), following in _with_next(_rows(record.flows)):
+        shown = page.render(
+            record=record,
+            row=row,
+            view=flow_shown(flow),
+            before=rows[-1] if rows else None,
+            after=following[1] if following else None,
+            inlined=inlined(),
+        )
+        yield row.href, shown
+        rows.append(row)
+        if flow.control is not None:
+            controls.setdefault(flow.control.id, flow.control)
+    index = _environment().get_template(_INDEX)
+    view = suite_shown(record, rows, controls)
+    yield INDEX, index.generate(record=record, view=view, inlined=inlined())
 
 
-def _pieces(record: RunRecord) -> Iterator[str]:
-    """The page flow by flow: its views of all flows together would be far larger than the
-    record."""
-    from markupsafe import Markup
+def prepare() -> None:
+    """Load what `render` takes longest to load. Another thread may do so."""
+    for name in (_FLOW, _INDEX):
+        _environment().get_template(name)
+    inlined()
 
-    css = asset("templates", "report/page.css").read_text(encoding="utf-8")
-    # What needs a look comes first; otherwise flows keep the order of the run.
-    green = [flow.verdict.green for flow in record.flows]
-    order = sorted(range(len(green)), key=green.__getitem__)
-    page = _environment().get_template("report.html.j2")
-    yield from page.generate(
-        record=record,
-        rows=(flow_row(record.flows[at], at + 1) for at in order),
-        flows=(flow_shown(record.flows[at], at + 1) for at in order),
-        headline=headline(record),
-        tone=run_tone(record),
-        mark=RUN_MARKS[run_tone(record)],
-        counts=counts_line(record),
-        shares=tuple(shares(record)),
-        facts=tuple(run_facts(record)),
-        proves=PROVES[record.phase],
-        proves_not=PROVES_NOT[record.phase],
-        # The page's own style is the only one that the browser may apply.
-        css=Markup(css),
-        css_hash=base64.b64encode(hashlib.sha256(css.encode()).digest()).decode(),
-    )
+
+def _rows(flows: Iterable[FlowRecord]) -> Iterator[tuple[FlowRecord, FlowRow]]:
+    names, left = PageNames(), DIAGNOSED
+    for number, flow in enumerate(flows, 1):
+        row = flow_row(flow, number, names.page(flow.path), diagnosed=left > 0)
+        left -= row.diagnosis is not None
+        yield flow, row
+
+
+def _with_next(
+    items: Iterator[tuple[FlowRecord, FlowRow]],
+) -> Iterator[tuple[tuple[FlowRecord, FlowRow], tuple[FlowRecord, FlowRow] | None]]:
+    """Each item with the one after it, so that a page can name its neighbours."""
+    current = next(items, None)
+    while current is not None:
+        following = next(items, None)
+        yield current, following
+        current = following
 
 
 @cache
@@ -79,7 +105,9 @@ def _source(name: str) -> tuple[str, str | None, Callable[[], bool] | None]:
 
 
 def _shown(value: object) -> object:
-    # Markup is text that was made from escaped parts: macros, and the style of the page.
+    # Markup is text that was made from escaped parts: macros, and what every page holds.
     if isinstance(value, str) and not hasattr(value, "__html__"):
+        if len(value) < 1_000 and value.isascii() and value.isprintable():
+            return value  # nearly all of them, so that a page takes half the time
         return bounded(readable(str(value)), BODY_LIMIT, "; the run record has the whole text")
     return value

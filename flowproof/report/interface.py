@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from flowproof.model.run_record import RunRecord
-from flowproof.report import html, junit, run_json
+from flowproof.report import ctrf, evidence, html, junit, run_json
 from flowproof.report.write import Files
 
 
@@ -27,6 +27,8 @@ REPORTS: Mapping[str, Report] = {
     "html": html.render,
     "junit": junit.render,
     "json": run_json.render,
+    "ctrf": ctrf.render,
+    "evidence": evidence.render,
 }
 """Every kind of report that a record alone makes. `blob` also needs to know which part of a run it
 is; `cli.reporting` knows all kinds."""

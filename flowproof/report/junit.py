@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 from xml.etree import ElementTree as ET
 
+from flowproof.errors import ExitCode
+from flowproof.model.outcome import Verdict
 from flowproof.model.run_record import RunRecord
+from flowproof.report.junit_beside import MOST_NAMED, Beside, beside_case, of_exit_code
 from flowproof.report.junit_case import (
     Attached,
     Case,
+    Kind,
     assertion_case,
     assertion_kind,
-    beside_case,
     flow_case,
     flow_kind,
     nothing_attached,
@@ -30,7 +34,7 @@ from flowproof.report.junit_names import (
     suite_name,
 )
 from flowproof.report.text import clean
-from flowproof.report.words import counts_line
+from flowproof.report.words import PROVES, counts_line
 
 FILE_NAME = "TEST-flowproof.xml"
 BODY_LIMIT = 64_000
@@ -66,7 +70,8 @@ class _Nothing:
 
 
 def _written(record: RunRecord, detail: Detail, attached: Attached) -> Iterator[str]:
-    counts = _counts(record, detail)
+    totals = _totals(record, detail)
+    counts = totals.attributes()
     root = ET.Element(
         "testsuites",
         {"name": suite_name(record)}
@@ -74,35 +79,67 @@ def _written(record: RunRecord, detail: Detail, attached: Attached) -> Iterator[
         | {"time": _time(record.duration)}
         | _timestamp(record.started),
     )
-    root.append(_suite(record, counts))
+    root.append(_suite(record, totals.phases, counts))
     ET.indent(root)
     before, end, after = _text(root).partition("\n  </testsuite>")
     yield f"<?xml version='1.0' encoding='utf-8'?>\n{before}"
-    for case in _cases(record, detail, attached):
+    for case in _cases(record, detail, attached, totals):
         element = _element(case)
         ET.indent(element, level=2)
         yield f"\n    {_text(element)}"
     yield f"{end}{after}\n"
 
 
-def _counts(record: RunRecord, detail: Detail) -> dict[str, str]:
-    """How many cases there are, and how many of each kind."""
-    kinds = Counter(flow_kind(flow) for flow in record.flows)
-    if detail == "steps":
-        kinds.update(
-            assertion_kind(flow, result) for flow in record.flows for result in flow.assertions
-        )
-    kinds["error"] += len(record.errors)
-    return {
-        "tests": str(kinds.total()),
-        "failures": str(kinds["failure"]),
-        "errors": str(kinds["error"]),
-        "skipped": str(kinds["skipped"]),
-    }
+@dataclass(frozen=True, slots=True)
+class _Totals:
+    """What the head of the file says of all cases: how many of each kind, in which `phases` the
+    flows ran, and what the cases `beside` the flows are. `texts` is how many texts there are."""
+
+    kinds: Mapping[Kind, int]
+    phases: tuple[str, ...]
+    beside: tuple[Beside, ...]
+    texts: int
+
+    def attributes(self) -> dict[str, str]:
+        """How many cases there are, and how many of each kind."""
+        return {
+            "tests": str(sum(self.kinds.values())),
+            "failures": str(self.kinds["failure"]),
+            "errors": str(self.kinds["error"]),
+            "skipped": str(self.kinds["skipped"]),
+        }
 
 
-def _cases(record: RunRecord, detail: Detail, attached: Attached) -> Iterator[Case]:
-    limit = _text_limit(record, detail)
+def _totals(record: RunRecord, detail: Detail) -> _Totals:
+    """In one pass: the flows of a large run are read from a file."""
+    kinds: Counter[Kind] = Counter()
+    ran: set[str] = set()
+    flaky: list[str] = []
+    texts = 0
+    for flow in record.flows:
+        kinds[flow_kind(flow)] += 1
+        texts += 3 + 3 * len(flow.attempts)
+        if flow.verdict is not Verdict.SKIPPED:
+            ran.add(flow.phase)
+        if flow.verdict is Verdict.FLAKY and len(flaky) < MOST_NAMED:
+            flaky.append(f"{flow.path}: {flow.name}")
+        if detail == "steps":
+            texts += len(flow.assertions)
+            kinds.update(assertion_kind(flow, result) for result in flow.assertions)
+    beside = [Beside("error", text) for text in record.errors]
+    if record.exit_code is not ExitCode.PASSED and not (
+        beside or kinds["failure"] or kinds["error"]
+    ):
+        beside.append(of_exit_code(record, flaky))
+    kinds.update(one.kind for one in beside)
+    phases = tuple(phase for phase in PROVES if phase in ran)
+    return _Totals(kinds, phases or (record.phase,), tuple(beside), texts)
+
+
+def _cases(
+    record: RunRecord, detail: Detail, attached: Attached, totals: _Totals
+) -> Iterator[Case]:
+    limit = min(BODY_LIMIT, FILE_LIMIT // max(1, totals.texts))
     names = CaseNames()
     # All flows first: none of them gives way to an assertion that looks like its name.
     for flow, (classname, name) in zip(record.flows, flow_names(record, names), strict=True):
@@ -111,24 +148,18 @@ def _cases(record: RunRecord, detail: Detail, attached: Attached) -> Iterator[Ca
             own = assertion_names(flow, classname, name, names)
             for result, called in zip(flow.assertions, own, strict=True):
                 yield assertion_case(flow, result, classname, called, limit)
-    for number, text in enumerate(record.errors, 1):
-        yield beside_case(suite_classname(record), number, text)
+    for number, one in enumerate(totals.beside, 1):
+        yield beside_case(suite_classname(record), number, one)
 
 
-def _text_limit(record: RunRecord, detail: Detail) -> int:
-    """The most bytes that each text may have, so that the whole file stays below its own."""
-    texts = sum(3 + len(flow.attempts) for flow in record.flows)
-    if detail == "steps":
-        texts += sum(len(flow.assertions) for flow in record.flows)
-    return min(BODY_LIMIT, FILE_LIMIT // max(1, texts))
-
-
-def _suite(record: RunRecord, counts: Mapping[str, str]) -> ET.Element:
+def _suite(record: RunRecord, phases: tuple[str, ...], counts: Mapping[str, str]) -> ET.Element:
     """The suite without its cases."""
     from junit_xml import TestSuite
 
     suite = TestSuite(
-        suite_name(record), hostname=clean(record.host), properties=dict(_suite_properties(record))
+        suite_name(record),
+        hostname=clean(record.host),
+        properties=dict(_suite_properties(record, phases)),
     )
     element: ET.Element = suite.build_xml_doc()
     element.attrib |= {**counts, "time": _time(record.duration)} | _timestamp(record.started)
@@ -151,10 +182,10 @@ def _text(element: ET.Element) -> str:
     return ET.tostring(element, encoding="unicode")
 
 
-def _suite_properties(record: RunRecord) -> Iterable[tuple[str, str]]:
+def _suite_properties(record: RunRecord, phases: tuple[str, ...]) -> Iterable[tuple[str, str]]:
     yield "flowproof.run", clean(record.id)
     yield "flowproof.version", clean(record.flowproof)
-    yield "flowproof.phase", record.phase
+    yield "flowproof.phase", ", ".join(phases)
     yield "flowproof.partial", str(record.partial).lower()
     yield "flowproof.exit-code", str(int(record.exit_code))
     yield "flowproof.counts", counts_line(record)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 from xml.etree import ElementTree as ET
@@ -98,7 +98,7 @@ def flow_case(
         file=clean(flow.path),
         line=max(1, flow.line),
         stdout=_output(flow, limit, attached) or None,
-        stderr=bounded(_text(_errors(flow)), limit) or None,
+        stderr=bounded(harmless(_errors(flow)), limit) or None,
     )
     message = _first_line(flow.reason) or flow.verdict.value
     match flow_kind(flow):
@@ -115,7 +115,7 @@ def flow_case(
         flow.duration,
         flow.started,
         {name: value for name, value in _properties(flow).items() if value},
-        tuple(_attempt(flow, one, limit) for one in flow.attempts),
+        tuple(_attempts(flow, limit)),
     )
 
 
@@ -127,7 +127,7 @@ def assertion_case(
 
     case = TestCase(name, classname=classname, file=clean(flow.path), line=max(1, result.line))
     message, expected, closest = outcome_says(result.outcome)
-    body = bounded(_text(_assertion(flow, result, message, expected, closest)), limit)
+    body = bounded(harmless(_assertion(flow, result, message, expected, closest)), limit)
     match assertion_kind(flow, result):
         case "failure":
             case.add_failure_info(_first_line(message), body, "assertion")
@@ -142,20 +142,6 @@ def assertion_case(
     return Case(case, properties={"flowproof.flow": shortened(clean(flow.name), MESSAGE_LIMIT)})
 
 
-def beside_case(classname: str, number: int, text: str) -> Case:
-    """A case for what went wrong beside the flows: dashboards show nothing but cases."""
-    from junit_xml import TestCase
-
-    case = TestCase(
-        f"(suite, not a flow) {number}",
-        classname=classname,
-        file="suite.yaml",
-        line=1,
-    )
-    case.add_error_info(shortened(_text(text), MESSAGE_LIMIT), error_type="error")
-    return Case(case)
-
-
 def failure_kind(flow: FlowRecord) -> str:
     """What a failed flow did wrong, in one word: `divergence`, `assertion` or `agent`."""
     if flow.divergence is not None:
@@ -165,7 +151,7 @@ def failure_kind(flow: FlowRecord) -> str:
     return "agent"
 
 
-def _text(text: str) -> str:
+def harmless(text: str) -> str:
     """A text as the file can hold it, in which no agent can name a file of the machine that
     reads it: dashboards collect what `[[ATTACHMENT|path]]` names."""
     return _ATTACHMENT.sub("[ ", clean(text))
@@ -173,7 +159,7 @@ def _text(text: str) -> str:
 
 def _output(flow: FlowRecord, limit: int, attached: Attached) -> str:
     """What the agent printed, then on a line of its own the file to keep of a flow to look at."""
-    text = bounded(_text(flow.agent.stdout.text), limit) if flow.agent else ""
+    text = bounded(harmless(flow.agent.stdout.text), limit) if flow.agent else ""
     if flow.verdict.green and flow.verdict is not Verdict.FLAKY:
         return text
     path = attached(flow)
@@ -189,7 +175,7 @@ def _errors(flow: FlowRecord) -> str:
 
 
 def _first_line(text: str) -> str:
-    lines = _text(text).strip().splitlines()
+    lines = harmless(text).strip().splitlines()
     return shortened(lines[0], MESSAGE_LIMIT) if lines else ""
 
 
@@ -205,7 +191,7 @@ def _body(flow: FlowRecord) -> str:
         shown = f"; its stderr ends:\n{tail}" if tail.strip() else ""
         parts.append(f"the agent {agent_end(flow.agent)}{shown}")
     parts += hints(flow)
-    return _text("\n\n".join(part for part in parts if part))
+    return harmless("\n\n".join(part for part in parts if part))
 
 
 def _assertion(
@@ -217,13 +203,31 @@ def _assertion(
     return "\n".join(lines)
 
 
-def _attempt(flow: FlowRecord, attempt: AttemptRecord, limit: int) -> ET.Element:
-    """An earlier try in the words of Maven's Surefire: dashboards count a flow that then passed
-    as flaky. They read neither text directly in the element nor its other names for errors."""
-    tag = "flakyFailure" if flow.verdict.green else "rerunFailure"
+def _attempts(flow: FlowRecord, limit: int) -> Iterator[ET.Element]:
+    """Earlier tries in the words of Maven's Surefire: dashboards count a flow that then passed as
+    flaky. One that passed and whose worker was lost before is not: its warnings say that."""
+    if flow.verdict is Verdict.FLAKY:
+        tag = "flakyFailure"
+    elif flow.verdict.green:
+        return
+    else:
+        tag = "rerunFailure"
+    for attempt in flow.attempts:
+        yield _attempt(tag, attempt, limit)
+
+
+def _attempt(tag: str, attempt: AttemptRecord, limit: int) -> ET.Element:
+    """Dashboards read neither text directly in the element nor its other names for errors."""
     message = _first_line(attempt.reason) or attempt.verdict.value
     element = ET.Element(tag, {"message": message, "type": attempt.verdict.value})
-    ET.SubElement(element, "stackTrace").text = bounded(_text(attempt.reason), limit) or message
+    trace = attempt.reason
+    if attempt.agent is not None:
+        trace = f"{trace}\n\nthe agent {agent_end(attempt.agent)}"
+    ET.SubElement(element, "stackTrace").text = bounded(harmless(trace), limit).strip() or message
+    if attempt.agent is not None:
+        for name, kept in (("out", attempt.agent.stdout), ("err", attempt.agent.stderr)):
+            if text := bounded(harmless(kept.text), limit):
+                ET.SubElement(element, f"system-{name}").text = text
     return element
 
 
@@ -232,6 +236,7 @@ def _properties(flow: FlowRecord) -> Mapping[str, str]:
     return {
         "flowproof.verdict": flow.verdict.value,
         "flowproof.exit-code": str(int(flow.exit_code)),
+        "flowproof.phase": flow.phase if ran else "",
         "flowproof.containment": flow.containment,
         "flowproof.attempt": str(len(flow.attempts) + 1) if ran else "",
         "flowproof.slot": str(flow.slot) if flow.slot else "",

@@ -27,6 +27,9 @@ class Progress(Protocol):
         trace: TracebackType | None,
     ) -> None: ...
 
+    def engine_opened(self, slots: int) -> None:
+        """So many flows run at once, which may be other than was thought before."""
+
     def flow_started(self, name: str, path: str) -> None:
         """A flow begins, or is tried again; its record will have this name and path."""
 
@@ -90,6 +93,9 @@ class PlainLines:
         trace: TracebackType | None,
     ) -> None:
         self._stream.flush()
+
+    def engine_opened(self, slots: int) -> None:
+        """Nothing: the summary says how many ran at a time."""
 
     def flow_started(self, name: str, path: str) -> None:
         """Nothing: a line about a start would only repeat what the end says."""

@@ -106,6 +106,11 @@ class LiveView:
             self._live.stop()
             self._live = None
 
+    def engine_opened(self, slots: int) -> None:
+        """Estimate with so many flows at once."""
+        with self._lock:
+            self._remaining.at_once(slots)
+
     def flow_started(self, name: str, path: str) -> None:
         """Show the flow as running from now on, or as being tried again."""
         with self._lock:

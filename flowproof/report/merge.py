@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 
 from flowproof.errors import ExitCode, UsageError
 from flowproof.files import shortened
+from flowproof.model.origin import Population
 from flowproof.model.run_record import FlowRecord, RunRecord, combined_exit_code
 from flowproof.report.blob import Blob, planned_digest, read_record
+from flowproof.report.merge_parts import beside_each_other, listed, one_origin, one_source, tasks_of
 from flowproof.report.text import one_line
 
 _NAMED = 5
@@ -34,31 +36,49 @@ def merge(blobs: Sequence[Blob], id: str) -> Merged:
     """One run of these parts, with this id.
 
     Flows come by path. It took as long as its longest part, and its exit code is what the parts
-    amount to. It vouches for the whole suite if its parts left nothing out.
+    amount to. It vouches for the whole suite if its parts left nothing out. Its slots are those
+    of all parts, and what is timed from the start of a part is timed from that of the first.
 
     :raises UsageError: if the parts are not those of one run, each there once, or cannot be read.
     """
     require_one_run(blobs)
     ordered = sorted(blobs, key=lambda blob: blob.head.shard)
     records = [read_record(blob) for blob in ordered]
-    flows = _flows(ordered, records)
+    source, doubts = one_source(ordered, records)
+    flows = _flows(ordered, beside_each_other(ordered, records))
     first = ordered[0].head
-    host = _listed(one.host for one in records)
+    host = listed(one.host for one in records)
     record = replace(
         records[0],
         id=id,
         started=min(one.started for one in records),
         duration=max(one.duration for one in records),
-        python=_listed(one.python for one in records),
-        platform=_listed(one.platform for one in records),
+        python=listed(one.python for one in records),
+        platform=listed(one.platform for one in records),
         host=host,
         partial=any(blob.head.partial for blob in ordered),
         exit_code=_exit_code(records),
         flows=tuple(replace(flow, host="") if flow.host == host else flow for flow in flows),
-        warnings=_said(ordered, [one.warnings for one in records]),
+        warnings=(*_said(ordered, [one.warnings for one in records]), *doubts),
         errors=_said(ordered, [one.errors for one in records]),
+        slots=sum(one.slots for one in records),
+        tasks=tasks_of(ordered, records),
+        inputs=tuple(dict.fromkeys(file for one in records for file in one.inputs)),
+        origin=one_origin([one.origin for one in records]),
+        source=source,
+        population=_population(ordered, records),
     )
     return Merged(record, first.folder, len(ordered), sum(one.duration for one in records))
+
+
+def _population(blobs: Sequence[Blob], records: Sequence[RunRecord]) -> Population | None:
+    """What the shards divided, whatever each had of it."""
+    found = records[0].population
+    if found is None or any(record.population is None for record in records):
+        return None
+    head = blobs[0].head
+    selection = tuple(option for option in found.selection if option[0] != "--shard")
+    return Population(max(head.discovered, head.flows), head.flows, selection)
 
 
 def require_one_run(blobs: Sequence[Blob]) -> None:
@@ -85,7 +105,7 @@ def require_one_run(blobs: Sequence[Blob]) -> None:
     _require_same(
         blobs,
         "plans",
-        lambda blob: f"{blob.head.flows} {blob.head.planned}",
+        lambda blob: f"{blob.head.flows} {blob.head.planned} {blob.head.discovered}",
         remedy="they do not divide the same flows; run all shards from one folder",
     )
     present: dict[int, Blob] = {}
@@ -127,7 +147,7 @@ def _selection(blob: Blob) -> str:
     return " ".join(f"{name} {value}".strip() for name, value in blob.head.selection)
 
 
-def _flows(blobs: Sequence[Blob], records: Sequence[RunRecord]) -> tuple[FlowRecord, ...]:
+def _flows(blobs: Sequence[Blob], records: Iterable[RunRecord]) -> tuple[FlowRecord, ...]:
     """All flows by path, those of one path as they were, with the host that ran each."""
     home: dict[str, Blob] = {}
     runs: set[tuple[str, str]] = set()
@@ -163,13 +183,6 @@ def _exit_code(records: Sequence[RunRecord]) -> ExitCode:
     # A part that says to be green must not hide a flow that is not.
     codes |= {flow.exit_code for one in records for flow in one.flows if flow.exit_code}
     return combined_exit_code(tuple(codes))
-
-
-def _listed(texts: Iterable[str]) -> str:
-    """Different texts in one; of many only the first."""
-    found = list(dict.fromkeys(filter(None, texts)))
-    more = len(found) - _NAMED
-    return ", ".join(found[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _said(blobs: Sequence[Blob], texts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ class Remaining:
 
     def __init__(self, known: Sequence[tuple[str, float]], total: int, jobs: int) -> None:
         self._seconds = dict(known)
-        self._jobs = max(1, jobs)
+        self.at_once(jobs)
         self._average = sum(self._seconds.values()) / len(self._seconds) if known else None
         # Mutable: flows that wait, those of them that were timed, and what ended.
         self._waiting = total
@@ -28,6 +28,10 @@ class Remaining:
         self._sum = sum(seconds for _, seconds in known)
         self._ended = 0
         self._took = 0.0
+
+    def at_once(self, jobs: int) -> None:
+        """So many flows run at once from now on."""
+        self._jobs = max(1, jobs)
 
     def expected(self, path: str) -> float | None:
         """What this flow took in an earlier run, in seconds."""

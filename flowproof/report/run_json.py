@@ -36,13 +36,13 @@ _NO_FLOWS = '\n  "flows": []'
 MAX_CHARACTERS = 256 * 1024 * 1024
 
 # The outcome of an assertion is one of several classes; in JSON its first key tells which.
-_KINDS: Mapping[type, str] = {
+KINDS: Mapping[type, str] = {
     Passed: "passed",
     Failed: "failed",
     Unjudged: "unjudged",
     Uncertifiable: "uncertifiable",
 }
-_CLASSES: Mapping[JsonValue, type] = {name: kind for kind, name in _KINDS.items()}
+_CLASSES: Mapping[JsonValue, type] = {name: kind for kind, name in KINDS.items()}
 
 
 def render(record: RunRecord) -> Iterable[tuple[str, Iterator[str]]]:
@@ -135,13 +135,13 @@ def _encode(value: Any) -> JsonValue:
         return [_encode(item) for item in value]
     if kind is NumberText or not is_dataclass(kind):
         return value.value if isinstance(value, Enum) else cast("JsonValue", value)
-    encoded: JsonObject = {"kind": _KINDS[kind]} if kind in _KINDS else {}
+    encoded: JsonObject = {"kind": KINDS[kind]} if kind in KINDS else {}
     for name in _names(kind):
         encoded[name] = _encode(getattr(value, name))
     return encoded
 
 
-class _Raw:
+class Raw:
     """Stands for any JSON value in a resolved type hint."""
 
 
@@ -151,12 +151,14 @@ def _names(kind: type) -> tuple[str, ...]:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind, localns={"JsonValue": _Raw})
+def hints_of(kind: type) -> dict[str, Any]:
+    """The types of the fields of a dataclass; `Raw` where any JSON value may stand."""
+    return get_type_hints(kind, localns={"JsonValue": Raw})
 
 
 @cache
-def _required(kind: type) -> frozenset[str]:
+def required_of(kind: type) -> frozenset[str]:
+    """The fields of a dataclass that have no default."""
     return frozenset(
         field.name
         for field in fields(cast("Any", kind))
@@ -166,7 +168,7 @@ def _required(kind: type) -> frozenset[str]:
 
 def _decode(kind: Any, value: JsonValue, path: str) -> object:
     """The Python value of a JSON value as a type hint wants it."""
-    if kind is _Raw:
+    if kind is Raw:
         return value
     origin = get_origin(kind)
     if origin is tuple:
@@ -191,10 +193,10 @@ def _decode(kind: Any, value: JsonValue, path: str) -> object:
 def _decode_object(kind: type, value: JsonValue, path: str) -> object:
     if not isinstance(value, dict):
         raise _unexpected(path, "an object", value)
-    hints = _hints(kind)
+    hints = hints_of(kind)
     for name in value.keys() - hints.keys():
         raise RunRecordUnreadable(f"{path}: unknown key {name[:80]!r}")
-    for name in sorted(_required(kind) - value.keys()):
+    for name in sorted(required_of(kind) - value.keys()):
         raise RunRecordUnreadable(f"{path}: the key {name!r} is missing")
     made = kind(
         **{name: _decode(hints[name], item, f"{path}.{name}") for name, item in value.items()}

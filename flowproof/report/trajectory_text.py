@@ -1,4 +1,4 @@
-"""A trajectory as text that a person reads in a terminal. Pure; `html_view` shows the same."""
+"""A trajectory as text for a terminal. Pure; `html_conversation` shows the same on a page."""
 
 from __future__ import annotations
 

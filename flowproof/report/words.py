@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
@@ -51,7 +52,7 @@ def exit_means(record: RunRecord) -> str:
     if _fails_on_flaky(record):
         return "a flow passed only when tried again"
     if record.exit_code is ExitCode.WORLD_ERROR and record.errors and not _unjudged(record):
-        return "a command around the flows failed"
+        return "something beside the flows went wrong"
     return EXIT_MEANS[record.exit_code]
 
 
@@ -89,11 +90,47 @@ PROVES_NOT: Mapping[Phase, str] = {
 }
 
 
+_DONE: Mapping[Phase, str] = {"replay": "replayed", "record": "recorded"}
+
+
+def phases(record: RunRecord) -> Mapping[Phase, int]:
+    """How many flows ran in each phase, in the order of `PROVES`: a replay may record those that
+    have no trace. Where none ran, the phase of the run, of none."""
+    return in_phases(
+        record, (flow.phase for flow in record.flows if flow.verdict is not Verdict.SKIPPED)
+    )
+
+
+def in_phases(record: RunRecord, ran: Iterable[Phase]) -> Mapping[Phase, int]:
+    """The same for who knows already in which phase each flow of the record ran."""
+    counts = Counter(ran)
+    return {phase: counts[phase] for phase in PROVES if counts[phase]} or {record.phase: 0}
+
+
+def proves(
+    record: RunRecord, found: Mapping[Phase, int] | None = None
+) -> tuple[tuple[str, str], ...]:
+    """What a run proves and what it does not, two paragraphs for each phase that occurred; of
+    several, each says of how many flows. `found` are its phases, where they are known."""
+    found = phases(record) if found is None else found
+    return tuple(
+        (
+            f"{_done(phase, count)}{PROVES[phase]}" if len(found) > 1 else PROVES[phase],
+            PROVES_NOT[phase],
+        )
+        for phase, count in found.items()
+    )
+
+
+def _done(phase: Phase, count: int) -> str:
+    return f"{count} {'flow was' if count == 1 else 'flows were'} {_DONE[phase]}. "
+
+
 def headline(record: RunRecord) -> str:
     """The result of the run as one sentence without its final stop."""
     sentence = _result(record)
     if record.errors:
-        sentence += "; a command around the flows failed"
+        sentence += "; something beside the flows went wrong"
     if record.exit_code is ExitCode.INTERRUPTED:
         return f"Interrupted: {sentence[0].lower()}{sentence[1:]}"
     return sentence
@@ -134,7 +171,7 @@ def run_tone(record: RunRecord) -> Tone:
     """How loud the whole run is: `good` only where it is green and something was judged."""
     if record.exit_code is not ExitCode.PASSED:
         return "bad"
-    tones = {VERDICTS[flow.verdict].tone for flow in record.flows}
+    tones = {VERDICTS[verdict].tone for verdict, count in record.counts().items() if count}
     for tone in ("bad", "warn", "good"):
         if tone in tones:
             return tone

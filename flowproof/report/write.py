@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
-from flowproof.errors import UsageError
-from flowproof.files import write_atomic
+from flowproof.errors import UsageError, WorldError
+from flowproof.files import exhausted, write_atomic
+from flowproof.report.html_names import FOLDER as PAGES
+from flowproof.report.html_names import PAGE_MARK
 
 Content: TypeAlias = bytes | str | Iterable[str]
 """What a file holds. A file about every flow comes in pieces, made as they are written: the whole
@@ -18,34 +22,74 @@ Files: TypeAlias = Iterable[tuple[str, Content]]
 next."""
 
 
-def write_files(folder: Path, files: Files) -> tuple[Path, ...]:
+def write_files(
+    folder: Path, files: Files, digests: dict[str, str] | None = None
+) -> tuple[Path, ...]:
     """Write each file below `folder`, creating folders as needed; return their paths.
 
     Names are relative, with `/` between their parts. Inside `folder` no symbolic link is
     followed: one in the place of a file is replaced, one in the place of a folder is refused.
+    The SHA-256 of each file, taken on its way to the disk, is put into `digests` by its name.
 
     :raises UsageError: if a name leads out of the folder, or something cannot be written.
+    :raises WorldError: if there is no room for it.
     """
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files:
             path = _place(folder, name)
-            write_atomic(path, _encoded(content))
+            seen = hashlib.sha256()
+            write_atomic(path, _encoded(content, seen))
+            if digests is not None:
+                digests[path.relative_to(folder).as_posix()] = seen.hexdigest()
             written.append(path)
     except OSError as error:
         what = error.filename or folder
-        raise UsageError(
+        kind = WorldError if exhausted(error) else UsageError
+        raise kind(
             f"cannot write a report to {what}: {error.strerror or error}; "
             "choose another folder with --reports-dir, or write none with --no-reports"
         ) from error
     return tuple(written)
 
 
-def _encoded(content: Content) -> bytes | Iterable[bytes]:
-    if isinstance(content, bytes):
-        return content
-    return content.encode() if isinstance(content, str) else (piece.encode() for piece in content)
+def remove_stale_pages(folder: Path, written: Iterable[Path]) -> None:
+    """Remove pages of flows that an earlier run left below `folder`: files that are not among
+    those `written` and say of themselves that flowproof made them. Nothing else is removed, and no
+    symbolic link is followed.
+
+    :raises UsageError: if one cannot be removed.
+    """
+    place, kept = folder / PAGES, set(written)
+    try:
+        if place.is_symlink() or not place.is_dir():
+            return
+        for path in sorted(place.iterdir()):
+            if path.suffix == ".html" and path not in kept and _is_page(path):
+                path.unlink()
+    except OSError as error:
+        raise UsageError(
+            f"cannot remove {error.filename or place}, which an earlier run left: "
+            f"{error.strerror or error}; remove it, or choose another folder with --reports-dir"
+        ) from error
+
+
+def _is_page(path: Path) -> bool:
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return False
+    try:
+        with path.open("rb") as file:
+            return PAGE_MARK.encode() in file.read(2048)
+    except OSError:
+        return False  # a file that nobody can read is none that we wrote
+
+
+def _encoded(content: Content, seen: hashlib._Hash) -> Iterator[bytes]:
+    for piece in [content] if isinstance(content, bytes | str) else content:
+        data = piece if isinstance(piece, bytes) else piece.encode()
+        seen.update(data)
+        yield data
 
 
 def _place(folder: Path, name: str) -> Path:

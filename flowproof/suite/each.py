@@ -21,7 +21,8 @@ async def surrounded(
     flow: Callable[[], Awaitable[FlowRecord]],
 ) -> FlowRecord:
     """Run `before_each`, the flow and `after_each`. A hook that fails makes the flow an `error`;
-    `after_each` also runs where `before_each` failed, since that may have done half its work."""
+    `after_each` also runs where `before_each` failed, since that may have done half its work, but
+    not where the run is cut short: what is left is for `after_all`."""
     spec = str(job.spec_path)
     try:
         await commands.before_each(spec)

@@ -6,7 +6,8 @@ Each is a command for `sh -c` in the suite's folder. It is ended with its whole 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from flowproof.drivers.interface import Driver, Launch
@@ -31,11 +32,13 @@ class HookFailed(WorldError):
 
 @dataclass(slots=True)
 class SuiteCommands:
-    """The commands of one suite in one run."""
+    """The commands of one suite in one run. Those beside all flows run within a `watch` of their
+    name."""
 
     suite: SuiteSpec
     driver: Driver
     environ: Mapping[str, str]
+    watch: Callable[[str], AbstractContextManager[object]] = nullcontext
     # Mutable: what `env_from` printed, once it has.
     minted: dict[str, str] = field(default_factory=dict)
 
@@ -45,16 +48,19 @@ class SuiteCommands:
         :raises HookFailed: if `env_from` or `before_all` fails.
         """
         if self.suite.env_from is not None:
-            printed = await self._run("env_from", self.suite.env_from)
-            self.minted.update(assignments(printed))
-        await self._hook("before_all", self.suite.before_all)
+            with self.watch("env_from"):
+                printed = await self._run("env_from", self.suite.env_from)
+                self.minted.update(assignments(printed))
+        with self.watch("before_all"):
+            await self._hook("before_all", self.suite.before_all)
 
     async def after_all(self) -> None:
         """Clean up after all flows.
 
         :raises HookFailed: if `after_all` fails.
         """
-        await self._hook("after_all", self.suite.after_all)
+        with self.watch("after_all"):
+            await self._hook("after_all", self.suite.after_all)
 
     async def before_each(self, spec: str) -> None:
         """Prepare for one flow, given by the path of its spec.
@@ -87,7 +93,10 @@ class SuiteCommands:
             env={**environment, **self.minted, **more},
             timeout=TIMEOUT,
         )
-        ended = await self.driver.run(launch)
+        try:
+            ended = await self.driver.run(launch)
+        except WorldError as error:
+            raise HookFailed(f"{name} could not be started: {error}") from error
         if ended.error or ended.timed_out or ended.status:
             raise HookFailed(f"{name} {_how(ended)}{_last(ended)}")
         if name == "env_from" and ended.stdout.total > len(ended.stdout.text.encode()):

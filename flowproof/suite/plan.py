@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flowproof.errors import FlowproofError
 from flowproof.flow.job import FlowJob, relative
@@ -17,6 +18,10 @@ from flowproof.model.flow_spec import SuiteSpec
 from flowproof.suite.needs import needed, wait_for_each_other
 from flowproof.suite.order import waits
 from flowproof.suite.project import Project
+from flowproof.trace.file import trace_path
+
+if TYPE_CHECKING:
+    from flowproof.model.run_record import FileDigest, FlowRecord
 
 _NO_LOCKS: frozenset[str] = frozenset()
 _SUITE = "suite "
@@ -53,6 +58,34 @@ class PlannedFlow:
         """The name of the flow as the record of the run has it."""
         return f"{name} [{self.repetition}]" if self.repetition else name
 
+    def told(self, record: FlowRecord, ids: Container[str], project: Project) -> FlowRecord:
+        """The record of this flow, with what the plan and its suite say of it; `ids` are of all
+        flows of the run."""
+        needs = tuple(one for one in self.needs if one in ids)
+        return replace(
+            record,
+            name=self.named(record.name),
+            id=self.id,
+            needs=needs,
+            after=tuple(one for one in self.after if one in ids and one not in needs),
+            locks=tuple(sorted(self.locks)),
+            usual=self.seconds,
+            inputs=(*_suite_file(self.spec, project), *record.inputs),
+        )
+
+
+def _suite_file(spec: Path, project: Project) -> tuple[FileDigest, ...]:
+    """The suite.yaml of a flow, as it was when it was loaded; nothing where it cannot be used."""
+    from flowproof.model.run_record import FileDigest
+
+    try:
+        file, suite = project.suite_file(spec.parent), project.suite_of(spec.parent)
+    except FlowproofError:
+        return ()
+    if file is None or suite is None or suite.sha256 is None:
+        return ()
+    return (FileDigest(relative(file, project.here), suite.sha256),)
+
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
@@ -88,7 +121,7 @@ def plan(
             spec=spec,
             needs=_ids(needs, project, options.repeat),
             after=_ids([first[spec]] if spec in first else [], project, options.repeat),
-            locks=_locks(spec, project, options) | _traces(spec, options) or _NO_LOCKS,
+            locks=_locks(spec, project, options) | _traces(spec, project, options) or _NO_LOCKS,
             retries=_retries(spec, project, options),
             seconds=(seconds or {}).get(spec),
             suite=_commanding(spec, project),
@@ -198,9 +231,11 @@ def taking_turns(planned: Sequence[PlannedFlow]) -> tuple[str, ...]:
     return tuple(folder for folder, flows in found.items() if flows > 1)
 
 
-def _traces(spec: Path, options: PlanOptions) -> frozenset[str]:
+def _traces(spec: Path, project: Project, options: PlanOptions) -> frozenset[str]:
     """The trace of a flow, where one of its runs may write it."""
-    return frozenset([f"trace {spec}"] if options.record_missing and options.repeat > 1 else [])
+    if not options.record_missing or options.repeat == 1:
+        return _NO_LOCKS
+    return frozenset([f"trace {relative(trace_path(spec), project.here)}"])
 
 
 def _may_fix_ports(spec: Path) -> bool:

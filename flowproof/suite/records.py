@@ -12,20 +12,31 @@ from enum import Enum
 from pathlib import Path
 
 from flowproof.errors import CapabilityError, ExitCode, FlowproofError, TraceMissing
+from flowproof.files import exhaustion, remedy, system_error
 from flowproof.flow.job import FlowJob, relative
 from flowproof.model.flow_spec import FlowSpec
+from flowproof.model.origin import Origin, Population, Source
 from flowproof.model.outcome import Verdict
 from flowproof.model.phase import Phase
-from flowproof.model.run_record import FlowRecord, RunRecord, combined_exit_code
+from flowproof.model.run_record import (
+    FileDigest,
+    FlowRecord,
+    RunRecord,
+    TaskRecord,
+    combined_exit_code,
+)
 from flowproof.spec.readable_name import readable_name
+from flowproof.suite.attempts import with_attempts
 from flowproof.suite.discover import SUFFIX
 from flowproof.suite.project import Project
+from flowproof.suite.running import Running
 from flowproof.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What identifies a run. `started` is RFC 3339 in UTC."""
+    """What identifies a run, and what is known of it beside its flows, as in `RunRecord`.
+    `started` is RFC 3339 in UTC."""
 
     id: str
     suite: str
@@ -33,6 +44,12 @@ class RunFacts:
     phase: Phase
     started: str
     partial: bool
+    slots: int = 1
+    tasks: tuple[TaskRecord, ...] = ()
+    inputs: tuple[FileDigest, ...] = ()
+    origin: Origin | None = None
+    source: Source | None = None
+    population: Population | None = None
 
 
 def run_record(
@@ -70,6 +87,12 @@ def run_record(
         flows=flows,
         warnings=warnings,
         errors=errors,
+        slots=facts.slots,
+        tasks=facts.tasks,
+        inputs=facts.inputs,
+        origin=facts.origin,
+        source=facts.source,
+        population=facts.population,
     )
 
 
@@ -84,8 +107,41 @@ def _exit_code(
 
 def unreadable(spec: Path, project: Project, error: FlowproofError) -> FlowRecord:
     """A flow whose spec or suite cannot be used."""
+    if (lacking := exhaustion(error)) is not None:
+        reason = f"{error}{remedy(lacking.errno)}"
+        return _unrun(spec, project, Verdict.ERROR, ExitCode.WORLD_ERROR, reason)
     verdict = Verdict.CAPABILITY_ERROR if isinstance(error, CapabilityError) else Verdict.ERROR
-    return _unrun(spec, project, verdict, error.exit_code, str(error))
+    reason = str(error)
+    if of_its_suite(spec, project, error):
+        reason = f"{reason.partition(_BREAK)[0]}\nall of it is told once, beside the flows"
+    return _unrun(spec, project, verdict, error.exit_code, reason)
+
+
+_BREAK = "\n"
+
+
+def of_its_suite(spec: Path, project: Project, error: FlowproofError) -> str:
+    """All of an error of several lines that is about the suite.yaml of a flow, and so the same
+    for all its flows; empty for any other."""
+    text = str(error)
+    try:
+        file = project.suite_file(spec.parent)
+    except FlowproofError:
+        return ""
+    if file is None or not text.startswith(f"{relative(file, project.here)}:"):
+        return ""
+    return text if _BREAK in text else ""
+
+
+def starved(spec: Path, project: Project, error: BaseException) -> FlowRecord:
+    """A flow that could not be run since the system had nothing left of what that takes.
+
+    :raises Exception: the error itself, if it is of another kind: our own code failed.
+    """
+    lacking = exhaustion(error)
+    if lacking is None:
+        raise error
+    return kept_from_running(spec, project, f"{system_error(lacking)}{remedy(lacking.errno)}")
 
 
 def untraced(job: FlowJob, project: Project) -> FlowRecord:
@@ -113,12 +169,25 @@ class Cut(Enum):
         self.waiting = waiting
 
 
-def cut_off(spec: Path, project: Project, cut: Cut, *, running: bool) -> FlowRecord:
-    """A flow that was ended while it was `running`, or kept from beginning."""
-    if running:
-        reason = f"{cut.running} while it ran"
-        return _read(_unrun(spec, project, Verdict.ERROR, cut.exit_code, reason), project)
-    return not_run(spec, project, cut.waiting)
+def cut_off(spec: Path, project: Project, cut: Cut, running: Running | None) -> FlowRecord:
+    """A flow that was ended while it was `running`, with what it had left by then; None: it was
+    kept from beginning."""
+    if running is None:
+        return not_run(spec, project, cut.waiting)
+    reason = f"{cut.running} while it ran"
+    record = running.record
+    if record is None:
+        record = _read(_unrun(spec, project, Verdict.ERROR, cut.exit_code, reason), project)
+        record = dataclasses.replace(record, started=running.started, duration=running.duration)
+    elif record.verdict is Verdict.FAIL:
+        # What the agent got wrong was known by then, and stays the verdict.
+        record = dataclasses.replace(record, reason=f"{record.reason}\n{reason}")
+    else:
+        record = dataclasses.replace(
+            record, verdict=Verdict.ERROR, exit_code=cut.exit_code, reason=reason
+        )
+    record = dataclasses.replace(record, slot=running.slot)
+    return with_attempts(record, running.earlier)
 
 
 def kept_from_running(spec: Path, project: Project, reason: str) -> FlowRecord:

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,24 +20,29 @@ from flowproof.flow.job import World
 from flowproof.flow.run import reason_to_skip
 from flowproof.graph.scheduler import TaskContext, TaskEnd, run_graph
 from flowproof.model.clock import utc_text
-from flowproof.model.task_state import TaskState
-from flowproof.suite.engines.local import LocalEngine
+from flowproof.suite.engines.local import LocalEngine, Starting, beside
 from flowproof.suite.flow_store import FlowStore
 from flowproof.suite.gate import Claim, Gate
 from flowproof.suite.plan import AFTER_ALL, BEFORE_ALL, FLOW, PlannedFlow, graph_of
 from flowproof.suite.project import Project
+from flowproof.suite.running import Running
 
 if TYPE_CHECKING:
     from flowproof.model.run_record import FlowRecord, RunRecord
     from flowproof.suite.engines.interface import Engine, OpenEngine
-    from flowproof.suite.hooks import SuiteCommands
+    from flowproof.suite.hook_tasks import HookTasks
+    from flowproof.suite.provenance import Provenance
 
-_CLEANUP = 30.0
-"""Seconds that cleaning up may take once a run was interrupted."""
+CLEANUP = 30.0
+"""Seconds that cleaning up may take once a run was cut short: commands after all flows share them
+with the ending of flows."""
 
 
 class Progress(Protocol):
     """Told about flows as they start and end."""
+
+    def engine_opened(self, slots: int) -> None:
+        """So many flows will run at once."""
 
     def flow_started(self, name: str, path: str) -> None:
         """A flow begins, or is tried again; its record will have this name and path."""
@@ -54,7 +60,12 @@ class RunOptions:
     a run in which nothing ran be green; `partial` says that the flows are a selection;
     `warnings` are about the run as a whole. `jobs` flows run at once. After `max_failures` of
     them failed no other begins, and after `global_timeout` seconds all end. With
-    `fail_on_flaky`, one that passed only when it was tried again makes the run red.
+    `fail_on_flaky`, one that passed only when it was tried again makes the run red. `cleanup` is
+    how many seconds remain for commands after all flows once a run was cut short.
+
+    `folder` is where the suite lies: its repository and lock files are looked at, and who runs
+    it (None: nobody looks). `discovered` is how many flows there were to select from (None:
+    nobody counted), and `selection` has the options that did, by name.
     """
 
     command: str
@@ -69,6 +80,10 @@ class RunOptions:
     max_failures: int | None = None
     global_timeout: float | None = None
     fail_on_flaky: bool = False
+    cleanup: float = CLEANUP
+    folder: Path | None = None
+    discovered: int | None = None
+    selection: tuple[tuple[str, str], ...] = ()
 
 
 def new_run_id(now: datetime, chance: bytes) -> str:
@@ -114,49 +129,69 @@ async def run_flows(
     :raises FlowproofError: if the engine cannot be opened.
     """
     started, begun = world.clock.now(), world.clock.monotonic()
+    starting = Starting(world.driver)
+    found: list[Provenance] = []
+    world = replace(world, driver=starting)
     here = LocalEngine(options.jobs, world)
-    run = _Run(planned, project, world, options, progress, here)
+    run = _Run(planned, project, world, options, progress, here, begun)
     ends: dict[str, TaskEnd] = {}
-    seconds = options.global_timeout
-    with anyio.CancelScope() as scope:
-        interrupt.watch(scope)
-        if seconds is not None:
-            scope.deadline = anyio.current_time() + seconds
-        async with engine(planned, project, world) if engine else nullcontext(here) as opened:
-            run = _Run(planned, project, world, options, progress, opened)
-            await run_graph(
-                graph_of(planned),
-                {FLOW: run.flow, BEFORE_ALL: run.before_all, AFTER_ALL: run.after_all},
-                clock=world.clock,
-                admission=run.gate,
-                ends=ends,
-                cleanup_timeout=_CLEANUP,
-            )
-    timed_out = scope.cancelled_caught and not interrupt.requested
-    run.note_ends(ends)
-    if timed_out:
-        run.errors.append(f"the time limit of the whole run passed ({options.global_timeout:g} s)")
-    run.account_for(ends, cut_short=scope.cancelled_caught, timed_out=timed_out)
-    # Here and not above: records are loaded after the first agent was launched.
-    from flowproof.suite.records import RunFacts, run_record
 
-    return run_record(
-        RunFacts(
-            id=new_run_id(started, options.chance),
-            suite=options.suite,
-            command=options.command,
-            phase=project.options.phase,
-            started=utc_text(started),
-            partial=options.partial or run.stopped or scope.cancelled_caught,
-        ),
-        run.flows.in_order(one.id for one in planned),
-        world.clock.monotonic() - begun,
+    async def look() -> None:
+        await starting.begun.wait()
+        if options.folder is not None:
+            from flowproof.suite.provenance import Provenance
+
+            found.append(Provenance())
+            await found[0].find(options.folder, planned, project, world)
+
+    async with beside(look) as rest:
+        with anyio.CancelScope(deadline=_deadline(options)) as scope:
+            interrupt.watch(scope)
+            async with engine(planned, project, world) if engine else nullcontext(here) as opened:
+                if opened is not here:
+                    run = _Run(planned, project, world, options, progress, opened, begun)
+                    starting.begun.set()  # agents start elsewhere
+                progress.engine_opened(opened.slots)
+                await run_graph(
+                    graph_of(planned),
+                    {FLOW: run.flow, BEFORE_ALL: run.before_all, AFTER_ALL: run.after_all},
+                    clock=world.clock,
+                    admission=run.gate,
+                    ends=ends,
+                    cleanup_timeout=options.cleanup,
+                )
+        seconds = world.clock.monotonic() - begun
+        starting.begun.set()
+        if scope.cancelled_caught:
+            rest.cancel()
+    # Here and not above: records are loaded after the first agent was launched.
+    from flowproof.suite.ending import Ended
+
+    ended = Ended(
+        planned=planned,
+        project=project,
+        options=options,
+        started=started,
+        slots=run.slots,
+        flows=run.flows,
+        running=run.running,
+        ends=ends,
+        errors=run.errors,
+        hooks=run.hooks,
+        found=found[0] if found else None,
+        stopped=run.stopped,
+        cut_short=scope.cancelled_caught,
         interrupted=interrupt.requested,
-        allow_empty=options.allow_empty,
-        fail_on_flaky=options.fail_on_flaky,
-        warnings=options.warnings,
-        errors=tuple(run.errors),
     )
+    ended.note_errors()
+    for one, record in ended.unfinished():
+        run.tell(one, record)
+    return ended.record(seconds)
+
+
+def _deadline(options: RunOptions) -> float:
+    seconds = options.global_timeout
+    return math.inf if seconds is None else anyio.current_time() + seconds
 
 
 def _urgency(one: PlannedFlow) -> float:
@@ -166,8 +201,8 @@ def _urgency(one: PlannedFlow) -> float:
 
 class _Run:
     """The state of one run. `flows` has those that ended, `running` has the ids of those
-    that began and have not. `failed` says by their folders why flows of suites cannot run,
-    `errors` what went wrong beside the flows."""
+    that began and have not. `hooks` are the commands of suites beside all flows, if there are
+    some, and `errors` what went wrong beside the flows. It began at `begun` of its clock."""
 
     def __init__(
         self,
@@ -177,8 +212,10 @@ class _Run:
         options: RunOptions,
         progress: Progress,
         engine: Engine,
+        begun: float,
     ) -> None:
         self._engine = engine
+        self._begun = begun
         self._planned = {one.id: one for one in planned}
         self._project = project
         self._world = world
@@ -194,11 +231,19 @@ class _Run:
         )
         # Mutable: what has happened so far.
         self.flows = FlowStore()
-        self.running: set[str] = set()
-        self.failed: dict[str, str] = {}
+        self.running: dict[str, Running] = {}
         self.errors: list[str] = []
-        self._commands: dict[str, SuiteCommands] = {}
+        self.hooks: HookTasks | None = None
         self._failures = 0
+        if any(one.suite is not None for one in planned):
+            from flowproof.suite.hook_tasks import HookTasks
+
+            self.hooks = HookTasks(planned, project, world, begun, self.errors)
+
+    @property
+    def slots(self) -> int:
+        """How many flows may run at once."""
+        return self._engine.slots
 
     @property
     def stopped(self) -> bool:
@@ -206,69 +251,15 @@ class _Run:
         limit = self._options.max_failures
         return limit is not None and self._failures >= limit
 
-    def account_for(self, ends: Mapping[str, TaskEnd], *, cut_short: bool, timed_out: bool) -> None:
-        """Give a record to every flow that did not come to its end, and tell of it. The run was
-        `cut_short` by an interrupt, or because it had `timed_out`.
-
-        :raises Exception: what made our own code fail in a flow.
-        """
-        from flowproof.suite.records import Cut, cut_off, kept_from_running, not_run
-
-        cut = Cut.GLOBAL_TIMEOUT if timed_out else Cut.INTERRUPT
-        for one in self._planned.values():
-            if self.flows.verdict(one.id) is not None:
-                continue
-            end = ends.get(one.id)  # none if the engine was still being opened
-            if end is not None and end.error is not None:
-                raise end.error
-            if failed := one.suite is not None and self.failed.get(one.suite):
-                record = kept_from_running(one.spec, self._project, failed)
-            elif end is not None and not cut_short:
-                reason = f"what it needs could not run: {end.cause}"
-                record = not_run(one.spec, self._project, reason)
-            else:
-                record = cut_off(one.spec, self._project, cut, running=one.id in self.running)
-            record = replace(record, name=one.named(record.name))
-            self.flows.put(one.id, record)
-            self._progress.flow_ended(record)
-
-    def note_ends(self, ends: Mapping[str, TaskEnd]) -> None:
-        """Find commands after all flows that were cut off or never ran: nobody cleaned up."""
-        for folder, commands in self._commands.items():
-            end = ends.get(f"after_all {folder}")
-            if commands.suite.after_all is None or (end and end.state is TaskState.DONE):
-                continue
-            why = end.cause if end else "the run ended before"
-            self.errors.append(f"suite {commands.suite.name}: after_all did not end: {why}")
-
     async def before_all(self, context: TaskContext) -> None:
         """What a suite does before its flows; none of them runs if it fails."""
-        from flowproof.suite.hooks import HookFailed, SuiteCommands
-
-        folder = context.node.item or ""
-        suite = self._project.suite_of(Path(folder))
-        if suite is None:
-            raise RuntimeError(f"there is no suite in {folder} any more")
-        commands = SuiteCommands(suite, self._world.driver, self._world.environ)
-        self._commands[folder] = commands
-        try:
-            await commands.before_all()
-        except HookFailed as error:
-            self.failed[folder] = f"suite {suite.name}: {error}"
-            raise
-        self._project.minted[folder] = commands.minted
+        if self.hooks is not None:
+            await self.hooks.before_all(context.node.item or "")
 
     async def after_all(self, context: TaskContext) -> None:
         """What a suite does once all of its flows have ended, however they did."""
-        from flowproof.suite.hooks import HookFailed
-
-        commands = self._commands.get(context.node.item or "")
-        if commands is None:
-            return
-        try:
-            await commands.after_all()
-        except HookFailed as error:
-            self.errors.append(f"suite {commands.suite.name}: {error}")
+        if self.hooks is not None:
+            await self.hooks.after_all(context.node.item or "")
 
     async def flow(self, context: TaskContext) -> None:
         """One flow, from its needs to its verdict."""
@@ -281,9 +272,12 @@ class _Run:
             failed = f"{self._failures} flow{'s' * (self._failures != 1)} had failed"
             self._ended(one, self._not_run(one, f"it did not begin, since {failed}"))
             return
-        self.running.add(one.id)
-        record = await self._tried(one)
-        self._ended(one, replace(record, slot=self.gate.slot(one.id)))
+        running = self.running[one.id] = Running(self.gate.slot(one.id))
+        try:
+            record = await self._tried(one, running)
+        finally:
+            running.ended = self._world.clock.monotonic()
+        self._ended(one, record)
 
     def _passed(self, id: str) -> bool:
         from flowproof.model.outcome import Verdict
@@ -297,34 +291,61 @@ class _Run:
         return not_run(one.spec, self._project, reason)
 
     def _ended(self, one: PlannedFlow, record: FlowRecord) -> None:
-        record = replace(record, name=one.named(record.name))
-        self.flows.put(one.id, record)
-        self.running.discard(one.id)
         self._failures += bool(record.exit_code)
+        self.tell(one, record)
+
+    def tell(self, one: PlannedFlow, record: FlowRecord) -> None:
+        """Keep the record of a flow, with what the plan says of it, and tell of it."""
+        running = self.running.pop(one.id, None)
+        record = replace(
+            one.told(record, self._planned, self._project),
+            slot=running.slot if running else 0,
+            offset=self._offset(record, running),
+        )
+        self.flows.put(one.id, record)
         self._progress.flow_ended(record)
 
-    async def _tried(self, one: PlannedFlow) -> FlowRecord:
+    def _offset(self, record: FlowRecord, running: Running | None) -> float | None:
+        """When the last try of a flow was given to the engine, or else, where that was cut off
+        before, when it began; None if there was none."""
+        if running is None or record.verdict == "skipped":
+            return None
+        if running.launched is None and record.duration:
+            return running.begun - self._begun
+        return running.launched
+
+    async def _tried(self, one: PlannedFlow, running: Running) -> FlowRecord:
         """The flow, tried again after what may end otherwise next time; each try begins anew."""
-        record = await self._once(one)
+        record = await self._once(one, running)
         if not one.retries or (record.phase == "record" and self._options.record_missing):
             return record  # a real model answers: to ask it again is for a person to decide
-        from flowproof.suite.attempts import again, with_attempts
+        from flowproof.suite.attempts import again, given_up, with_attempts
 
         earlier: list[FlowRecord] = []
+        running.earlier = earlier
         while again(record) and len(earlier) < one.retries:
+            if earlier and (why := given_up(record, earlier[-1])):
+                record = replace(record, reason=f"{record.reason}\n{why}")
+                break
             earlier.append(record)
-            record = await self._once(one)
+            record = await self._once(one, running)
         return with_attempts(record, earlier)
 
-    async def _once(self, one: PlannedFlow) -> FlowRecord:
+    async def _once(self, one: PlannedFlow, running: Running) -> FlowRecord:
+        clock = self._world.clock
+        running.begin(utc_text(clock.now()), clock.monotonic())
         try:
             job = self._project.job(one.spec)
         except FlowproofError as error:
-            from flowproof.suite.records import unreadable
+            from flowproof.suite.records import of_its_suite, unreadable
 
+            # The same for each of its flows: told in full once.
+            whole = of_its_suite(one.spec, self._project, error)
+            if whole and whole not in self.errors:
+                self.errors.append(whole)
             return unreadable(one.spec, self._project, error)
         self._progress.flow_started(one.named(job.spec.name), job.shown_path)
-        commands = None if one.suite is None else self._commands[one.suite]
+        commands = None if self.hooks is None else self.hooks.commands.get(one.suite or "")
         untraced = job.phase == "replay" and not job.trace_path.exists()
         if untraced and not reason_to_skip(job.spec, self._world.environ):
             if self._options.record_missing:
@@ -333,8 +354,15 @@ class _Run:
                 from flowproof.suite.records import untraced as without_trace
 
                 return without_trace(job, self._project)
+
+        async def run() -> FlowRecord:
+            running.launched = clock.monotonic() - self._begun
+            record = await self._engine.run(job, running.note)
+            running.note(record)  # the hook after it may be cut off
+            return record
+
         if commands is None:
-            return await self._engine.run(job)
+            return await run()
         from flowproof.suite.each import surrounded
 
-        return await surrounded(commands, job, self._project, lambda: self._engine.run(job))
+        return await surrounded(commands, job, self._project, run)

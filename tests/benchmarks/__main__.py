@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from tests.benchmarks.canned import canned_upstream
 from tests.benchmarks.cluster import cluster
 from tests.benchmarks.measure import Command, compare, run
+from tests.benchmarks.pages import pages
 from tests.benchmarks.suites import suites
 
 AGENT = Path(__file__).with_name("agent.py")
@@ -27,6 +28,7 @@ def main() -> None:
         growth(Path(folder))
         sdk_agent(Path(folder))
         suites(Path(folder), FLOWPROOF, ENVIRONMENT)
+        pages(Path(folder), ENVIRONMENT)
     with TemporaryDirectory() as folder:
         cluster(Path(folder))
 

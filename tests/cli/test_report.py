@@ -46,12 +46,34 @@ def test_the_shards_of_a_run_are_merged(suite: Shell) -> None:
     assert [flow["name"] for flow in told.json["flows"]] == [f"flow {name}" for name in NAMES]
     assert "merged 3 shards" in told.err and "All 7 flows could not be judged." in told.err
     assert sorted(path.name for path in (suite.folder / "reports").iterdir()) == [
+        "SHA256SUMS",
         "TEST-flowproof.xml",
+        "evidence.json",
+        "flows",
         "index.html",
         "run.json",
+        "statement.intoto.json",
     ]
     written = (suite.folder / "reports/run.json").read_text("utf-8")
     assert json.loads(written) == told.json
+
+
+@pytest.mark.parametrize("on_github", [True, False], ids=["on GitHub", "elsewhere"])
+def test_a_merge_on_github_is_summed_up(
+    suite: Shell, on_github: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_shards(suite)
+    summary = suite.folder / "summary.md"
+    if on_github:
+        monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    told = suite("report", "merge", "blobs")
+    # The step itself is green: marks in the files are for the shards to make.
+    assert (told.code, "::error" in told.err) == (0, False)
+    assert summary.exists() is on_github
+    if on_github:
+        text = summary.read_text("utf-8")
+        assert text.startswith("## ✗ ") and "All 7 flows could not be judged" in text
 
 
 def test_a_merge_in_the_folder_of_the_suite_is_a_run_of_it(suite: Shell) -> None:
@@ -174,6 +196,7 @@ def test_refused(suite: Shell, arguments: list[str], text: str) -> None:
         pytest.param("html", "index.html", id="html"),
         pytest.param("junit", "TEST-flowproof.xml", id="junit"),
         pytest.param("json", "run.json", id="json"),
+        pytest.param("evidence", "evidence.json", id="evidence"),
     ],
 )
 @pytest.mark.parametrize("named", ["newest", "id", "file"])
@@ -186,6 +209,19 @@ def test_a_report_is_made_again(suite: Shell, kind: str, file: str, named: str) 
     assert told.err == f"report: again/{file}\n"
     again = (suite.folder / "again" / file).read_bytes()
     assert again == (suite.folder / ("reports" if named == "id" else "all") / file).read_bytes()
+
+
+def test_pages_of_flows_that_are_not_in_the_run_do_not_stay(suite: Shell) -> None:
+    pages = suite.folder / "reports/flows"
+    suite("suite", "run", "--strict")
+    before = {path.name for path in pages.iterdir()}
+    (pages / "notes.html").write_text("mine", "utf-8")
+    told = suite("suite", "run", "--strict", "-k", "'flow a'")
+    after = {path.name for path in pages.iterdir()}
+    assert "notes.html" in after
+    assert after - {"notes.html"} < before
+    assert len(after) == 2
+    assert "flows/" not in told.err.partition("report")[2]
 
 
 def test_an_unknown_run(suite: Shell) -> None:
@@ -212,14 +248,16 @@ def test_what_is_attached_where(tmp_path: Path) -> None:
     trace = tmp_path / "refunds/approval.trace.json"
     trace.write_text("{}", "utf-8")
     flow, html = diverged(), Path("reports")
+    flows = (replace(flow, path="refunds.approval.flow.yaml"), flow)
 
     def path(_html: Path | None = html, /, **environ: str) -> str:
-        return attachments(environ, tmp_path, _html)(flow)
+        return attachments(environ, tmp_path, _html, flows)(flow)
 
     assert path() == path(GITHUB_ACTIONS="true", CI="true") == ""
     assert path(JENKINS_URL="http://ci/") == path(TF_BUILD="True") == str(trace)
     lab = {"GITLAB_CI": "true"}
-    assert path(**lab, CI_PROJECT_DIR=str(tmp_path.parent)) == f"{tmp_path.name}/reports/index.html"
+    page = f"{tmp_path.name}/reports/flows/refunds.approval-2.html"
+    assert path(**lab, CI_PROJECT_DIR=str(tmp_path.parent)) == page
     assert path(**lab, CI_PROJECT_DIR=str(tmp_path / "refunds")) == ""
     assert path(None, **lab, CI_PROJECT_DIR=str(tmp_path)) == ""
     trace.unlink()
@@ -233,4 +271,4 @@ def test_nothing_outside_the_folder_is_attached(tmp_path: Path, name: str) -> No
     (tmp_path / "secret").write_text("x", "utf-8")
     (here / "link").symlink_to(tmp_path / "secret")
     flow = replace(diverged(), trace=FileDigest(name, "00"))
-    assert attachments({"JENKINS_URL": "x"}, here, None)(flow) == ""
+    assert attachments({"JENKINS_URL": "x"}, here, None, [flow])(flow) == ""

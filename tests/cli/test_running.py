@@ -15,9 +15,13 @@ def test_a_folder_is_a_suite(shell: Shell) -> None:
     told = shell("run", "flows", "--json")
     assert (told.code, told.json["command"], told.json["suite"]) == (5, "suite run", "flows")
     assert sorted(path.name for path in (shell.folder / "reports").iterdir()) == [
+        "SHA256SUMS",
         "TEST-flowproof.xml",
+        "evidence.json",
+        "flows",
         "index.html",
         "run.json",
+        "statement.intoto.json",
     ]
 
 
@@ -82,18 +86,25 @@ def test_color(
     [
         pytest.param(
             [],
-            ["reports/TEST-flowproof.xml", "reports/index.html", "reports/run.json"],
+            [
+                "reports/SHA256SUMS",
+                "reports/TEST-flowproof.xml",
+                "reports/evidence.json",
+                "reports/index.html",
+                "reports/run.json",
+                "reports/statement.intoto.json",
+            ],
             id="all by default",
         ),
-        pytest.param(["--report", "json"], ["reports/run.json"], id="one"),
+        pytest.param(["--report", "json"], ["reports/SHA256SUMS", "reports/run.json"], id="one"),
         pytest.param(
             ["--report", "json=a", "--report", "junit=b/c"],
-            ["a/run.json", "b/c/TEST-flowproof.xml"],
+            ["a/SHA256SUMS", "a/run.json", "b/c/SHA256SUMS", "b/c/TEST-flowproof.xml"],
             id="each in its folder",
         ),
         pytest.param(
             ["--report", "html", "--report", "json=a", "--reports-dir", "d"],
-            ["a/run.json", "d/index.html"],
+            ["a/SHA256SUMS", "a/run.json", "d/SHA256SUMS", "d/index.html"],
             id="one in the common folder",
         ),
         pytest.param(["--no-reports"], [], id="none"),

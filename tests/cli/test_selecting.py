@@ -256,3 +256,36 @@ def test_a_durations_file_that_is_not_there_says_how_to_make_one(suite: Shell) -
     assert told.code == 2
     assert "d.json: there is no such file" in told.err
     assert "cp .flowproof/durations.json durations.json" in told.err
+
+
+@pytest.mark.parametrize(
+    ("options", "counts", "selection"),
+    [
+        pytest.param([], (3, 3), [], id="all"),
+        pytest.param(["--tag", "smoke"], (3, 2), [["--tag", "smoke"]], id="tag"),
+        pytest.param(
+            ["-k", "flow", "--shard", "1/2"], (3, 2), [["-k", "flow"], ["--shard", "1/2"]], id="two"
+        ),
+        pytest.param(["b.flow.yaml:3"], (1, 1), [], id="a line selects nothing"),
+        pytest.param(["--shuffle=1", "--repeat", "2"], (3, 3), [], id="neither do these"),
+    ],
+)
+def test_the_record_says_how_many_there_were(
+    suite: Shell, options: list[str], counts: tuple[int, int], selection: list[list[str]]
+) -> None:
+    told = suite("suite", "run", "--no-reports", "--json", *options).json
+    found = told["population"]
+    assert (found["discovered"], found["selected"]) == counts
+    assert found["selection"] == selection
+    assert told["origin"]["distribution"] and told["origin"]["system"]
+
+
+def test_the_record_says_that_what_failed_last_was_selected(suite: Shell) -> None:
+    suite("suite", "run", "--no-reports", "--strict")
+    told = suite("suite", "run", "--no-reports", "--json", "--strict", "--last-failed")
+    assert told.json["population"]["selection"] == [["--last-failed", ""]]
+
+
+def test_specs_that_are_named_are_all_there_were(suite: Shell) -> None:
+    told = suite("run", "a.flow.yaml", "b.flow.yaml", "--json").json
+    assert told["population"] == {"discovered": 2, "selected": 2, "selection": []}

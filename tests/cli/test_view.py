@@ -287,7 +287,7 @@ def test_gitlab_can_fold_the_flows(suite: Suite) -> None:
 def test_the_slowest_flows_are_named(suite: Suite) -> None:
     told = suite("suite", "run", "--no-reports", "--durations", "2")
     _, _, after = told.err.partition("slowest:\n")
-    assert len(re.findall(r"^ +\d+ ms  (first|second|third)  ", after, re.MULTILINE)) == 2
+    assert len(re.findall(r"^ +[\d.]+ m?s  (first|second|third)  ", after, re.MULTILINE)) == 2
 
 
 def test_a_folder_for_github_is_refused(suite: Suite) -> None:

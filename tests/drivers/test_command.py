@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ import pytest
 from flowproof.drivers.command import CommandDriver, Stream, platform_trees
 from flowproof.drivers.interface import Launch
 from flowproof.drivers.tree import Trees
+from flowproof.errors import WorldError
 
 from .conftest import linux_only
 from .processes import REPOSITORY, Kit
@@ -205,16 +207,25 @@ async def test_an_observer_that_fails_ends_the_agent(any_kit: Kit) -> None:
         await any_kit.driver(on_output=fail).run(any_kit.shell("echo a; sleep 60"))
 
 
-async def test_a_system_out_of_processes_is_an_error_of_the_run(any_kit: Kit) -> None:
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        pytest.param(errno.EAGAIN, "run fewer flows at once", id="processes"),
+        pytest.param(errno.EMFILE, "raise the limit on open files", id="descriptors"),
+    ],
+)
+async def test_a_system_with_nothing_left_is_no_fault_of_a_command(
+    any_kit: Kit, number: int, advice: str
+) -> None:
     def refuse() -> Trees:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
+        raise OSError(number, os.strerror(number))
 
     any_kit.new_trees = refuse
     driver = any_kit.driver()
-    with driver.prestart():
-        result = await driver.run(any_kit.shell("true"))
-    assert result.status is None
-    assert "no process could be made for `/bin/sh`" in result.error
+    with driver.prestart(), pytest.raises(WorldError) as caught:
+        await driver.run(any_kit.shell("true"))
+    assert "no process could be made for `/bin/sh`" in str(caught.value)
+    assert advice in str(caught.value)
 
 
 async def test_duration_comes_from_the_clock(any_kit: Kit) -> None:

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import anyio
 import psutil
@@ -17,6 +18,7 @@ import pytest
 from flowproof.drivers.command import Stream
 from flowproof.drivers.guarded import GuardedTree
 from flowproof.drivers.guards import Guards
+from flowproof.model.agent_exit import AgentExit
 
 from .conftest import linux_only
 from .processes import REPOSITORY, Kit, eventually, marked
@@ -148,6 +150,35 @@ async def test_cancelling_ends_the_tree_before_it_returns(any_kit: Kit) -> None:
         assert eventually(lambda: len(marked(any_kit.mark)) >= 3)
         tasks.cancel_scope.cancel()
     assert marked(any_kit.mark) == []
+
+
+async def test_what_an_agent_did_until_it_was_cancelled_is_told(any_kit: Kit) -> None:
+    ready = anyio.Event()
+    told: list[AgentExit] = []
+
+    def heard(stream: Stream, chunk: bytes) -> None:
+        if b"ready" in chunk:
+            ready.set()
+
+    script = "echo begun >&2; trap 'echo bye; exit 3' TERM; sleep 300 & echo ready; wait"
+    launch = replace(any_kit.shell(script), cut=told.append)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(any_kit.driver(on_output=heard).run, launch)
+        await ready.wait()
+        assert told == []
+        tasks.cancel_scope.cancel()
+    [ended] = told
+    assert (ended.status, ended.timed_out, ended.error) == (3, False, "")
+    # Also what it said when it was told to end.
+    assert (ended.stdout.text, ended.stderr.text) == ("ready\nbye\n", "begun\n")
+    assert 0 < ended.duration < 8
+    assert marked(any_kit.mark) == []
+
+
+async def test_an_agent_that_ends_by_itself_is_not_cut(any_kit: Kit) -> None:
+    told: list[AgentExit] = []
+    ended = await any_kit.run(replace(any_kit.shell("echo hi"), cut=told.append))
+    assert (ended.stdout.text, told) == ("hi\n", [])
 
 
 async def test_cancelling_before_the_agent_runs(any_kit: Kit) -> None:

@@ -126,6 +126,11 @@ def test_a_replay_is_interrupted_in_order(
     first, second = record["flows"]
     assert (first["name"], first["verdict"]) == ("a.flow.yaml", "error")
     assert "interrupted" in first["reason"]
+    # What it had come to is there.
+    assert first["started"] and first["duration"] > 0
+    assert first["agent"]["status"] == -signal.SIGTERM
+    states = {task["id"]: task["state"] for task in first["tasks"]}
+    assert (states["launch_agent"], states["check"]) == ("cancelled", "not-run")
     assert (second["name"], second["verdict"]) == ("b.flow.yaml", "skipped")
     assert "interrupted" in second["reason"]
     [kept] = project.folder.glob(".flowproof/runs/*/report.json")

@@ -47,7 +47,7 @@ from flowproof.assets import asset
 for module in pkgutil.walk_packages(flowproof.__path__, "flowproof."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
-used = [str(asset("graphs", "replay.yaml")), str(asset("templates", "report.html.j2"))]
+used = [str(asset("graphs", "replay.yaml")), str(asset("templates", "report/base.html.j2"))]
 used += [m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] == "flowproof"]
 print(json.dumps({"path": sys.path, "used": used}))
 """

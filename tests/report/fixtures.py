@@ -78,6 +78,7 @@ def booking_trajectory() -> Trajectory:
         ("search_flights", "create_booking"),
         200,
         (Message("assistant", "Casey is booked on **KQ311**, departing 08:45."),),
+        continues=True,
         mocked=("search_flights",),
         tokens=(268, 31),
     )

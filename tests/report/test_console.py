@@ -299,8 +299,8 @@ HOOK = "suite shop: after_all exited with status 3"
             ExitCode.WORLD_ERROR,
             (HOOK,),
             [
-                "The flow passed; a command around the flows failed.",
-                "(exit 4: a command around the flows failed)",
+                "The flow passed; something beside the flows went wrong.",
+                "(exit 4: something beside the flows went wrong)",
                 f"error: {HOOK}",
             ],
             id="after_all",
@@ -309,7 +309,10 @@ HOOK = "suite shop: after_all exited with status 3"
             (flow_record(), diverged()),
             ExitCode.FLOW_FAILED,
             (HOOK,),
-            ["1 of 2 flows failed; a command around the flows failed.", "(exit 1: a flow failed)"],
+            [
+                "1 of 2 flows failed; something beside the flows went wrong.",
+                "(exit 1: a flow failed)",
+            ],
             id="after_all and a flow",
         ),
         pytest.param(

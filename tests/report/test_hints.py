@@ -19,7 +19,7 @@ from flowproof.model.run_record import FlowRecord
 from flowproof.model.served import none_served
 from flowproof.model.traffic import ModelTraffic, Unserved
 from flowproof.report.console import VERBOSE_LIMIT, flow_detail
-from flowproof.report.html_view import flow_shown
+from flowproof.report.html_flow import flow_shown
 from flowproof.report.words import hints, notes
 from tests.report.fixtures import agent_exit, diverged, flow_record
 
@@ -70,7 +70,7 @@ def test_a_client_that_falls_back_from_a_websocket_is_noted_and_not_warned_of() 
     assert (hints(flow), notes(flow)) == ((), (note,))
     assert f"  note: {note}" in flow_detail(flow)
     assert "warning" not in flow_detail(flow)
-    assert ("Note", note) in flow_shown(flow, 1).facts
+    assert ("Note", note) in flow_shown(flow).facts
     assert notes(unserved(RERANK)) == notes(flow_record()) == ()
 
 

@@ -1,60 +1,26 @@
-"""The HTML page: self-contained, well-formed, and unmoved by hostile text."""
+"""All HTML pages: self-contained, well-formed, linked both ways, and unmoved by hostile text."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import replace
-from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from flowproof.assets import asset
-from flowproof.errors import ExitCode
 from flowproof.model.outcome import Verdict
-from flowproof.model.run_record import FlowRecord, RunRecord, TaskRecord
-from flowproof.model.task_state import TaskState
-from flowproof.model.trajectory import Message, Trajectory
+from flowproof.model.run_record import FlowRecord, LazyFlows, RunRecord
 from flowproof.report.html import BODY_LIMIT, render
-from flowproof.report.html_view import flow_shown
-from tests.report.fixtures import diverged, flow_record, run_of, sample_run, tool_call
+from flowproof.report.html_names import PAGE_MARK
+from flowproof.report.write import remove_stale_pages, write_files
+from tests.report.fixtures import diverged, flow_record, run_of, sample_run
 from tests.report.hostile import hostile_run
-
-VOID = {"meta", "img", "br", "hr", "link", "input"}
-
-
-class Page(HTMLParser):
-    """Every element of a page and its text; fails on an end tag that closes nothing."""
-
-    def __init__(self, record: RunRecord) -> None:
-        super().__init__()
-        source = "".join(dict(render(record))["index.html"])
-        source.encode()
-        self.source = source
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.text: dict[str, list[str]] = {}
-        self.feed(source)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text.setdefault(self.open[-1] if self.open else "", []).append(data)
-
-    def words(self) -> str:
-        """All text but the style, with blanks folded."""
-        parts = (part for tag, texts in self.text.items() if tag != "style" for part in texts)
-        return " ".join(" ".join(parts).split())
-
+from tests.report.pages import index, pages, sources
 
 RECORDS = [
     pytest.param(sample_run(), id="every-verdict"),
@@ -65,176 +31,180 @@ RECORDS = [
 
 
 @pytest.mark.parametrize("record", RECORDS)
-def test_the_page_is_self_contained(record: RunRecord) -> None:
-    page = Page(record)
-    tags = {tag for tag, _ in page.elements}
-    assert not tags & {"script", "img", "link", "iframe", "object", "embed", "form", "base"}
-    for _, attrs in page.elements:
-        assert not any(name.startswith("on") or name in ("style", "src") for name in attrs)
-        assert (attrs.get("href") or "#").startswith("#")
+def test_pages_are_self_contained(record: RunRecord) -> None:
+    for name, page in pages(record).items():
+        tags = {tag for tag, _ in page.elements}
+        assert not tags & {"img", "link", "iframe", "object", "embed", "base", "audio", "video"}
+        assert sum(tag == "script" for tag, _ in page.elements) == 1
+        for _, attrs in page.elements:
+            assert not any(key.startswith("on") or key in ("style", "src") for key in attrs)
+        for link in page.links():
+            assert re.fullmatch(r"[\w./-]*(#[\w.-]+)?", link, re.ASCII), f"{name}: {link}"
 
 
 @pytest.mark.parametrize("record", RECORDS)
-def test_ids_are_unique_and_every_reference_resolves(record: RunRecord) -> None:
-    page = Page(record)
-    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
-    assert len(set(ids)) == len(ids)
-    for _, attrs in page.elements:
-        assert (attrs.get("href") or "#flows").removeprefix("#") in ids
-        assert (attrs.get("aria-labelledby") or "flows") in ids
+def test_every_link_leads_somewhere(record: RunRecord) -> None:
+    held = pages(record)
+    ids = {name: page.ids() for name, page in held.items()}
+    for name, page in held.items():
+        assert len(set(ids[name])) == len(ids[name])
+        for link in page.links():
+            to, at = urlsplit(link).path, urlsplit(link).fragment
+            folder = "flows/" if name.startswith("flows/") else ""
+            target = name if not to else to[3:] if to.startswith("../") else folder + to
+            assert target in held, f"{name}: {link}"
+            assert not at or at in ids[target], f"{name}: {link}"
+        for _, attrs in page.elements:
+            assert {*(attrs.get("aria-labelledby") or "").split()} <= set(ids[name])
 
 
-def test_the_policy_allows_this_style_and_nothing_else() -> None:
-    page = Page(sample_run())
-    [style] = page.text["style"]
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    [policy] = [
-        attrs["content"]
-        for _, attrs in page.elements
-        if attrs.get("http-equiv") == "Content-Security-Policy"
+def test_the_index_leads_to_every_page_and_back() -> None:
+    held = pages(sample_run())
+    top = held.pop("index.html")
+    assert set(held) <= set(top.links())
+    for name, page in held.items():
+        anchor = f"flow-{name.removeprefix('flows/').removesuffix('.html')}"
+        assert f"../index.html#{anchor}" in page.links()
+        assert anchor in top.ids()
+
+
+def test_pages_of_flows_lead_to_their_neighbours() -> None:
+    held = pages(sample_run())
+    names = [name.removeprefix("flows/") for name in held if name != "index.html"]
+    found = [
+        {
+            attrs.get("rel"): attrs.get("href")
+            for _, attrs in held[f"flows/{name}"].elements
+            if attrs.get("rel") in ("prev", "next")
+        }
+        for name in names
     ]
-    assert policy == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    )
-    assert "url(" not in style
-    assert "@import" not in style
+    assert [one.get("next") for one in found] == [*names[1:], None]
+    assert [one.get("prev") for one in found] == [None, *names[:-1]]
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_the_policy_allows_this_style_and_script_and_nothing_else(record: RunRecord) -> None:
+    for page in pages(record).values():
+        [style], [script] = page.text["style"], page.text["script"]
+        policies = [
+            attrs["content"]
+            for _, attrs in page.elements
+            if attrs.get("http-equiv") == "Content-Security-Policy"
+        ]
+        assert policies == [
+            f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+            "base-uri 'none'; form-action 'none'"
+        ]
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def test_the_mark_of_a_page_comes_early() -> None:
+    for source in sources(hostile_run()).values():
+        assert PAGE_MARK in source[:2000]
 
 
 def test_hostile_text_is_shown_and_does_nothing() -> None:
-    page = Page(hostile_run())
-    body = page.source.partition("</style>")[2]
-    assert "<img" not in body
-    assert "&lt;img src=x onerror=alert(1)&gt;" in body
-    assert "{{ 7*7 }}" in body
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b]", body)
-    for mark in ("␛[2J", "␀", "⟨U+202E⟩", "⟨U+2066⟩", "⟨U+200B⟩", "\ufffd"):
-        assert mark in body
+    for page in pages(hostile_run()).values():
+        body = page.body()
+        assert "<img" not in body
+        assert "&lt;img src=x onerror=alert(1)&gt;" in body
+        assert "{{ 7*7 }}" in body
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b]", body)
+        for mark in ("␛[2J", "␀", "⟨U+202E⟩", "⟨U+2066⟩", "⟨U+200B⟩", "\ufffd"):
+            assert mark in body
 
 
-def test_long_bodies_are_bounded_and_say_so() -> None:
-    page = Page(hostile_run())
-    assert "bytes left out; the run record has the whole text …]" in page.source
-    assert "x" * (BODY_LIMIT // 2 + 1) not in page.source
-    assert len(page.source) < 5 * BODY_LIMIT
+def test_long_texts_are_bounded() -> None:
+    for name, source in sources(hostile_run()).items():
+        assert "x" * (BODY_LIMIT // 2 + 1) not in source, name
+        assert len(source) < 5 * BODY_LIMIT
 
 
-def test_the_verdict_comes_first_and_counts_add_up() -> None:
-    page = Page(sample_run())
-    words = page.words()
-    assert "1 of 7 flows failed and 2 could not be judged." in "".join(page.text["h1"])
-    shares = [attrs for tag, attrs in page.elements if tag == "rect" and attrs.get("height") == "1"]
-    assert sum(int(attrs["width"] or 0) for attrs in shares) == 7
-    [label] = [attrs["aria-label"] for _, attrs in page.elements if attrs.get("class") == "share"]
-    assert label == "7 flows: 2 pass, 1 pass*, 1 fail, 1 error, 1 capability-error, 1 skipped"
-    assert "It says nothing about the quality of the model" in words
-    # Red flows come before green ones.
-    assert page.source.index("Refund asks") < page.source.index("Booking assistant")
+def test_each_flow_is_read_once() -> None:
+    read: list[int] = []
+
+    def flow(at: int) -> FlowRecord:
+        read.append(at)
+        return replace(diverged() if at == 3 else flow_record(), path=f"{at}.flow.yaml")
+
+    verdicts = [Verdict.FAIL if at == 3 else Verdict.PASS for at in range(8)]
+    record = replace(run_of(), flows=LazyFlows(verdicts, flow))
+    names = [name for name, content in render(record) if list(content)]
+    # One more is asked for, and there is none.
+    assert read[:8] == list(range(8))
+    assert len(read) == 8
+    assert names == [*(f"flows/{at}.html" for at in range(8)), "index.html"]
 
 
-def test_everything_about_a_failed_flow_is_there() -> None:
-    words = Page(run_of(diverged())).words()
-    for part in (
-        "does not hold",
-        "refunds/approval.flow.yaml:12",
-        "amount equals 40",
-        "$.messages[1].content",
-        "the customer asked politely.·",
-        "`issue_refund` is forbidden here",
-        "openai.BadRequestError",
-        "exited with status 1",
-        "1 of 2 recorded turns served",
-        "0c" * 32,
-        "OPENAI_BASE_URL",
-        "search_flights",
-        "mocked",
-        '"max": 1.10',
-        "412.50",
-        "start_model_proxy",
-        "not contained",
-    ):
-        assert part in words, part
+def test_the_same_record_gives_the_same_pages() -> None:
+    assert sources(sample_run()) == sources(sample_run())
 
 
-def test_a_green_page_says_so() -> None:
-    page = Page(run_of(flow_record()))
-    assert "The flow passed." in "".join(page.text["h1"])
-    assert "fail" not in page.words()
+def test_a_run_of_repeated_flows_has_a_page_for_each() -> None:
+    held = pages(run_of(flow_record(), flow_record()))
+    assert set(held) == {
+        "flows/smoke.booking.html",
+        "flows/smoke.booking-2.html",
+        "index.html",
+    }
 
 
-@pytest.mark.parametrize(
-    ("flows", "code", "headline"),
-    [
-        pytest.param((), None, "Nothing ran.", id="nothing"),
-        pytest.param(
-            (flow_record(),), ExitCode.INTERRUPTED, "Interrupted: the flow passed.", id="interrupt"
-        ),
-        pytest.param((flow_record(),) * 3, None, "All 3 flows passed.", id="all"),
-        pytest.param(
-            (flow_record(), replace(flow_record(), verdict=Verdict.SKIPPED)),
-            None,
-            "1 of 2 flows passed and 1 was skipped.",
-            id="skipped",
-        ),
-    ],
-)
-def test_headlines(flows: tuple[FlowRecord, ...], code: ExitCode | None, headline: str) -> None:
-    record = run_of(*flows)
-    page = Page(record if code is None else replace(record, exit_code=code))
-    assert headline in "".join(page.text["h1"])
+@pytest.fixture
+def reports(tmp_path: Path) -> Iterator[Path]:
+    """A folder with the reports of a run."""
+    write_files(tmp_path / "reports", render(sample_run()))
+    yield tmp_path / "reports"
 
 
-def test_an_answer_that_the_agent_sends_back_is_shown_once() -> None:
-    shown = flow_shown(flow_record(), 1)
-    roles = [[message.role for message in turn.messages] for turn in shown.turns]
-    assert roles == [["system", "user", "assistant"], ["tool", "assistant"]]
+def test_pages_of_an_earlier_run_do_not_stay(reports: Path) -> None:
+    foreign = [reports / "flows/mine.html", reports / "flows/notes.txt", reports / "other.html"]
+    for path in foreign:
+        path.write_text("<!doctype html><p>mine", "utf-8")
+    late = reports / "flows/late.html"
+    late.write_text(" " * 2048 + PAGE_MARK, "utf-8")
+    deep = reports / "flows/deep"
+    deep.mkdir()
+    (deep / "page.html").write_text(PAGE_MARK, "utf-8")
+    elsewhere = reports / "elsewhere.html"
+    elsewhere.write_text(PAGE_MARK, "utf-8")
+    (reports / "flows/link.html").symlink_to(elsewhere)
+    written = write_files(reports, render(run_of(flow_record())))
+    remove_stale_pages(reports, written)
+    left = {path.name for path in (reports / "flows").iterdir()}
+    assert left == {
+        *("smoke.booking.html", "mine.html", "notes.txt", "late.html", "deep", "link.html")
+    }
+    assert (deep / "page.html").exists()
+    assert elsewhere.exists()
 
 
-def test_an_answer_that_the_agent_changed_is_shown_again() -> None:
-    first, second = flow_record().trajectory.turns
-    altered = Message("assistant", None, (tool_call("search_flights", {"from": "LHR"}),))
-    trajectory = Trajectory((first, replace(second, added=(altered, *second.added[1:]))))
-    shown = flow_shown(replace(flow_record(), trajectory=trajectory), 1)
-    assert shown.turns[1].messages[0].note == "sent by the agent"
+def test_a_run_without_flows_leaves_no_page(reports: Path) -> None:
+    remove_stale_pages(reports, write_files(reports, render(run_of())))
+    assert list((reports / "flows").iterdir()) == []
 
 
-def test_who_ran_a_tool_is_told_and_what_only_an_api_shows_is_no_change() -> None:
-    flow = flow_record()
-    first, second = flow.trajectory.turns
-    served = replace(tool_call("google_search", {"queries": ["q"]}), served=True)
-    (answer,) = first.answers
-    shown = replace(answer, tool_calls=(served, *answer.tool_calls))
-    turns = (replace(first, answers=(shown,)), second)
-    page = Page(run_of(replace(flow, trajectory=Trajectory(turns))))
-    called = re.findall(r"calls <code>(\w+)</code>(.*)", page.source)
-    by = [(name, "<span>(run by the provider)</span>" in rest) for name, rest in called]
-    assert by == [("google_search", True), ("search_flights", False)]
-    # The agent sent the rest of that answer back as it was.
-    assert "sent by the agent" not in page.words()
-    untold = replace(served, text="", arguments=None, malformed=True)
-    turns = (replace(first, answers=(replace(shown, tool_calls=(untold,)),)), second)
-    page = Page(run_of(replace(flow, trajectory=Trajectory(turns))))
-    assert "these arguments are not told by the provider" in page.words()
+def test_pages_behind_a_link_stay(reports: Path, tmp_path: Path) -> None:
+    (reports / "flows").rename(tmp_path / "flows")
+    (reports / "flows").symlink_to(tmp_path / "flows")
+    held = sorted((tmp_path / "flows").iterdir())
+    remove_stale_pages(reports, ())
+    assert sorted((tmp_path / "flows").iterdir()) == held != []
 
 
-def test_a_system_text_outside_the_messages_is_shown_where_it_changes() -> None:
-    first, second = flow_record().trajectory.turns
-    first = replace(first, added=first.added[1:])
-    same = flow_shown(replace(flow_record(), trajectory=Trajectory((first, second))), 1)
-    assert [turn.messages[0].role for turn in same.turns] == ["system", "tool"]
-    other = Trajectory((first, replace(second, system="Be brief.")))
-    changed = flow_shown(replace(flow_record(), trajectory=other), 1)
-    assert changed.turns[1].messages[0].text == "Be brief."
+def test_nothing_is_removed_where_nothing_is(tmp_path: Path) -> None:
+    remove_stale_pages(tmp_path / "none", ())
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_bars_of_tasks_stay_inside_their_row() -> None:
-    tasks = (
-        TaskRecord("late", TaskState.DONE, 9.0, 5.0),
-        TaskRecord("brief", TaskState.DONE, 14.0, 0.0),
-        TaskRecord("never", TaskState.NOT_RUN),
-    )
-    shown = flow_shown(replace(flow_record(), duration=1.0, tasks=tasks), 1).tasks
-    assert all(task.left + task.width <= 1000 for task in shown)
-    assert [task.width > 0 for task in shown] == [True, True, False]
+def test_the_title_names_the_verdict() -> None:
+    held = pages(sample_run())
+    assert "1 of 7 flows failed" in "".join(held["index.html"].text["title"])
+    assert "✗ Refund asks" in "".join(held["flows/refunds.approval.html"].text["title"])
+    assert "support-bot" in index(sample_run()).words()
 
 
 def luminance(color: str) -> float:
@@ -254,14 +224,18 @@ def test_text_has_enough_contrast(scheme: int) -> None:
     block = css.split(":root {")[1 + scheme].partition("}")[0]
     colors = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", block))
     pairs = [
-        (text, ground)
+        (text, ground, 4.5)
         for text in ("ink", "soft")
         for ground in ("paper", "sheet", "well", "quiet-wash")
     ]
-    pairs += [(tone, f"{tone}-wash") for tone in ("good", "bad", "warn", "quiet")]
-    pairs += [("ink", "bad-wash"), ("ink", "warn-wash"), ("link", "paper"), ("bad", "well")]
-    assert {
-        pair: contrast(colors[pair[0]], colors[pair[1]])
-        for pair in pairs
-        if contrast(colors[pair[0]], colors[pair[1]]) < 4.5
-    } == {}
+    pairs += [
+        (tone, ground, 4.5)
+        for tone in ("good", "bad", "warn", "quiet")
+        for ground in (f"{tone}-wash", "paper", "sheet")
+    ]
+    pairs += [("ink", "bad-wash", 4.5), ("ink", "warn-wash", 4.5), ("link", "paper", 4.5)]
+    pairs += [("bad", "well", 4.5), ("paper", "ink", 4.5)]
+    # Edges of what can be used, and the line around what has the focus.
+    pairs += [(edge, ground, 3.0) for edge in ("edge", "focus") for ground in ("paper", "sheet")]
+    found = {pair[:2]: contrast(colors[pair[0]], colors[pair[1]]) for pair in pairs}
+    assert {pair[:2]: found[pair[:2]] for pair in pairs if found[pair[:2]] < pair[2]} == {}

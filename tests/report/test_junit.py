@@ -130,6 +130,7 @@ def test_properties() -> None:
     assert values == {
         "flowproof.verdict": "pass",
         "flowproof.exit-code": "0",
+        "flowproof.phase": "replay",
         "flowproof.containment": "not contained",
         "flowproof.attempt": "1",
         "control.id": "ac.bookings.create",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 import xmlschema
@@ -30,6 +31,12 @@ FIRST_TRY = AttemptRecord(Verdict.FAIL, ExitCode.FLOW_FAILED, 0.2, "it said <no>
 
 def flaky() -> FlowRecord:
     return replace(flow_record(), verdict=Verdict.FLAKY, attempts=(FIRST_TRY,), host="h-2", slot=2)
+
+
+def with_a_lost_worker() -> FlowRecord:
+    """A flow that passed, once its first worker was gone."""
+    lost = AttemptRecord(Verdict.ERROR, ExitCode.WORLD_ERROR, 1.0, "its worker h:1 was lost")
+    return replace(flow_record(), attempts=(lost,), warnings=(lost.reason,))
 
 
 def tried_in_vain() -> FlowRecord:
@@ -63,6 +70,7 @@ RECORDS = [
     pytest.param(run_of(), id="no flow"),
     pytest.param(hostile_run(), id="hostile"),
     pytest.param(run_of(flaky(), tried_in_vain(), judged()), id="attempts and outcomes"),
+    pytest.param(run_of(with_a_lost_worker()), id="a lost worker"),
     pytest.param(run_of(*[judged()] * 3), id="one flow three times"),
     pytest.param(replace(sample_run(), errors=(EVIL, EVIL)), id="errors beside the flows"),
 ]
@@ -100,7 +108,8 @@ def test_the_schema_refuses(schema: xmlschema.XMLSchema, good: bytes, bad: bytes
 @pytest.mark.parametrize("detail", ["flow", "steps"])
 def test_counts_add_up(record: RunRecord, detail: Detail) -> None:
     data = xml(record, detail)
-    cases = len(record.flows) + len(record.errors)
+    # Where no flow ran, a case says so: the exit code is red.
+    cases = len(record.flows) + len(record.errors) + (not record.flows)
     if detail == "steps":
         cases += sum(len(flow.assertions) for flow in record.flows)
     statuses = [seen.status for seen in gitlab(data)]
@@ -148,6 +157,33 @@ def test_tries_as_jenkins_reads_them(flow: FlowRecord, status: str, tries: int) 
     tag = b"flakyFailure" if status == "PASSED" else b"rerunFailure"
     assert data.count(b"<" + tag) == tries
     assert f'name="flowproof.attempt" value="{tries + 1}"'.encode() in data
+
+
+def test_a_lost_worker_makes_no_flow_flaky() -> None:
+    data = xml(run_of(with_a_lost_worker()))
+    [seen] = jenkins(data)
+    assert (seen.status, seen.flaky) == ("PASSED", 0)
+    assert b"flakyFailure" not in data and b"rerunFailure" not in data
+    assert b"flowproof warning: its worker h:1 was lost" in data
+
+
+def test_a_try_has_what_its_agent_printed(schema: xmlschema.XMLSchema) -> None:
+    first = replace(FIRST_TRY, agent=agent_exit(3, stdout="booking\x07\n", stderr="boom"))
+    for flow in (
+        replace(flaky(), attempts=(first,)),
+        replace(tried_in_vain(), attempts=(first, FIRST_TRY)),
+    ):
+        data = xml(run_of(flow))
+        schema.validate(data)
+        tries = [
+            one for one in ET.fromstring(data).iter() if one.tag in ("flakyFailure", "rerunFailure")
+        ]
+        assert tries[0].findtext("stackTrace") == (
+            "it said <no>\nand left\n\nthe agent exited with status 3"
+        )
+        assert tries[0].findtext("system-out") == "booking\ufffd\n"
+        assert tries[0].findtext("system-err") == "boom"
+        assert [[child.tag for child in one] for one in tries[1:]] in ([], [["stackTrace"]])
 
 
 def test_an_assertion_is_a_case_below_its_flow() -> None:
@@ -204,7 +240,7 @@ def test_an_agent_cannot_name_a_file_to_collect() -> None:
         agent=agent_exit(1, stdout=evil, stderr=evil),
         reason=evil,
         warnings=(evil,),
-        attempts=(replace(FIRST_TRY, reason=evil),),
+        attempts=(replace(FIRST_TRY, reason=evil, agent=agent_exit(1, evil, evil)),),
     )
     data = xml(run_of(flow), "steps")
     assert b"[[ATTACHMENT|" not in data.upper()
@@ -213,6 +249,7 @@ def test_an_agent_cannot_name_a_file_to_collect() -> None:
 
 
 def test_many_texts_share_the_room_of_one_file() -> None:
-    long = replace(FIRST_TRY, reason="x" * 64_000)
+    loud = agent_exit(1, "o" * 64_000, "e" * 64_000)
+    long = replace(FIRST_TRY, reason="x" * 64_000, agent=loud)
     flow = replace(diverged(), attempts=(long,) * 100, reason="y" * 64_000)
     assert len(xml(run_of(*[flow] * 10), "steps")) < 30_000_000

@@ -149,6 +149,15 @@ def test_verbose_gives_every_flow_a_line() -> None:
     assert "green" in stream.getvalue()
 
 
+def test_the_engine_says_how_many_run_at_once() -> None:
+    """A cluster has other slots than the machine where the run began."""
+    watched = Watched(8, jobs=2, known=[(f"{at}.flow.yaml", 20.0) for at in range(8)])
+    with watched.view as view:
+        assert "about 1 min left" in "\n".join(watched.picture())
+        view.engine_opened(8)
+        assert "about 20 s left" in "\n".join(watched.picture())
+
+
 def test_known_durations_give_an_estimate() -> None:
     known = [("a.flow.yaml", 40.0), ("b.flow.yaml", 20.0), ("c.flow.yaml", 20.0)]
     watched = Watched(3, jobs=2, known=known)

@@ -45,6 +45,13 @@ def test_repetitions_of_one_path_count_each() -> None:
     assert left.seconds([]) == 10.0
 
 
+def test_the_engine_says_how_many_run_at_once() -> None:
+    left = Remaining([("a", 10.0), ("b", 10.0), ("c", 10.0), ("d", 10.0)], 4, 1)
+    assert left.seconds([]) == 40.0
+    left.at_once(4)
+    assert left.seconds([]) == 10.0
+
+
 def test_the_end_needs_no_estimate() -> None:
     left = Remaining([("a", 10.0)], 1, 4)
     left.begun("a")

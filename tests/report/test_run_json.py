@@ -17,6 +17,7 @@ from flowproof.errors import ExitCode, RunRecordUnreadable
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.flow_spec import Control
 from flowproof.model.jsonvalue import JsonValue, NumberText
+from flowproof.model.origin import Origin, Population, Source
 from flowproof.model.outcome import (
     AssertionResult,
     Divergence,
@@ -35,6 +36,7 @@ from flowproof.model.run_record import (
     TaskRecord,
     contradiction,
 )
+from flowproof.model.task_state import TaskState
 from flowproof.model.traffic import ModelTraffic, Unserved
 from flowproof.model.trajectory import Message, ToolCall, Trajectory, TurnView
 from flowproof.report.run_json import dump, dump_part, load
@@ -209,3 +211,70 @@ def test_a_verdict_and_an_exit_code_that_exclude_each_other_are_refused() -> Non
 def test_every_end_of_a_flow_can_be_read(verdict: Verdict, code: ExitCode) -> None:
     record = run_of(replace(flow_record(), verdict=verdict, exit_code=code))
     assert load(dump(record)).flows[0].exit_code is code
+
+
+LATER = ("slots", "tasks", "inputs", "origin", "source", "population")
+LATER_IN_FLOWS = ("id", "needs", "after", "locks", "offset", "usual", "inputs")
+
+
+def test_a_record_of_before_these_fields_is_read() -> None:
+    value = json.loads(dump(sample_run()))
+    for name in LATER:
+        del value[name]
+    for flow in value["flows"]:
+        for name in LATER_IN_FLOWS:
+            del flow[name]
+        for task in flow["tasks"]:
+            del task["needs"]
+    record = load(json.dumps(value))
+    assert (record.slots, record.tasks, record.inputs) == (1, (), ())
+    assert (record.origin, record.source, record.population) == (None, None, None)
+    assert {(flow.id, flow.offset, flow.usual, flow.inputs) for flow in record.flows} == {
+        ("", None, None, ())
+    }
+
+
+def test_where_a_run_comes_from_survives() -> None:
+    digest = FileDigest("uv.lock", "ab" * 32)
+    flow = replace(
+        flow_record(),
+        id="a.flow.yaml [1/2]",
+        needs=("b.flow.yaml",),
+        after=("c.flow.yaml",),
+        locks=("port 4646",),
+        offset=0.25,
+        usual=1.5,
+        inputs=(digest,),
+    )
+    record = replace(
+        run_of(flow),
+        slots=4,
+        tasks=(TaskRecord("after_all", TaskState.NOT_RUN, cause="cut", needs=("before_all",)),),
+        inputs=(digest,),
+        origin=Origin("casey", "push", "CI", "https://ci.example/1", "Debian", "6.1", "ab" * 32),
+        source=Source("https://git.example/a", "c0" * 20, "main", True, "ab" * 32),
+        population=Population(3, 1, (("-k", "a"), ("--last-failed", ""))),
+    )
+    assert load(dump(record)) == record
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        pytest.param(("population", "discovered"), "3", id="a count"),
+        pytest.param(("population", "selection"), [["-k"]], id="half an option"),
+        pytest.param(("source", "changed"), "no", id="a state"),
+        pytest.param(("origin", "actor"), None, id="nobody"),
+    ],
+)
+def test_where_a_run_comes_from_is_checked(path: tuple[str, str], value: JsonValue) -> None:
+    record = replace(
+        sample_run(),
+        origin=Origin(),
+        source=Source("", "c0" * 20, "", False),
+        population=Population(1, 1),
+    )
+    changed = json.loads(dump(record))
+    changed[path[0]][path[1]] = value
+    with pytest.raises(RunRecordUnreadable, match=rf"\$\.{path[0]}\.{path[1]}"):
+        load(json.dumps(changed))

@@ -12,7 +12,7 @@ from flowproof.model.run_record import FileDigest
 from flowproof.model.traffic import ModelTraffic
 from flowproof.model.turn import Operation, Response, SideCall
 from flowproof.report.console import flow_detail
-from flowproof.report.html_view import flow_shown
+from flowproof.report.html_flow import flow_shown
 from flowproof.report.run_json import dump_part
 from flowproof.report.trajectory_text import shown_json, side_calls_text
 from tests.report.fixtures import booking_trajectory, flow_record
@@ -82,7 +82,7 @@ def test_a_recording_says_what_it_wrote(held: int, says: str) -> None:
 @pytest.mark.parametrize("phase", ["record", "replay"])
 def test_the_page_counts_side_calls(phase: Phase) -> None:
     traffic = ModelTraffic(requests=1, served=1, recorded=1, side_calls=2, side_recorded=1)
-    facts = dict(flow_shown(replace(flow_record(), phase=phase, traffic=traffic), 1).facts)
+    facts = dict(flow_shown(replace(flow_record(), phase=phase, traffic=traffic)).facts)
     assert facts["Model traffic"].startswith("1 request and 2 side calls; ")
-    facts = dict(flow_shown(replace(flow_record(), phase=phase), 1).facts)
+    facts = dict(flow_shown(replace(flow_record(), phase=phase)).facts)
     assert "side" not in facts["Model traffic"]

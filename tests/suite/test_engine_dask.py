@@ -137,6 +137,8 @@ def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
     record = flows.run(*specs, engine=dask(1), meanwhile=meanwhile)
     assert verdicts(record) == ["error", "skipped"]
     assert record.flows[0].reason == "interrupted while it ran"
+    # Its worker tells nothing more of it.
+    assert record.flows[0].started and record.flows[0].duration > 0
     assert record.exit_code is ExitCode.INTERRUPTED
     assert gone(int(mark.read_text("utf-8")))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import resource
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -82,11 +83,13 @@ def test_the_file_has_no_name_and_goes_with_its_store() -> None:
 def largest_file(size: int) -> Iterator[None]:
     """No file of this process may grow beyond so many bytes: as on a disk that is full."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    compiles, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # Python would cut it short
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        sys.dont_write_bytecode = compiles
 
 
 @pytest.mark.parametrize("size", [0, 100, 6000], ids=lambda size: f"{size} bytes left")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
@@ -12,7 +12,8 @@ import pytest
 from flowproof.drivers.interface import Driver, Launch
 from flowproof.errors import ExitCode, UsageError
 from flowproof.graph.task import TaskNode
-from flowproof.model.agent_exit import AgentExit
+from flowproof.model.agent_exit import AgentExit, Captured
+from flowproof.suite.attempts import KEPT
 from flowproof.suite.gate import Claim, Gate
 from flowproof.suite.jobs import parse_jobs
 from flowproof.suite.plan import PlanOptions, plan
@@ -60,10 +61,11 @@ def flows(folder: Path, names: str) -> list[Path]:
 
 @pytest.mark.parametrize("jobs", [1, 2, 4])
 def test_as_many_at_once_as_there_are_slots(tmp_path: Path, jobs: int) -> None:
-    driver = Counted()
-    record = run(tmp_path, *flows(tmp_path, "abcd"), driver=driver, jobs=jobs)
+    driver, heard = Counted(), Heard()
+    record = run(tmp_path, *flows(tmp_path, "abcd"), driver=driver, jobs=jobs, heard=heard)
     assert verdicts(record) == ["pass"] * 4
     assert driver.most == jobs
+    assert heard.slots == [jobs]
     assert {flow.slot for flow in record.flows} == set(range(1, jobs + 1))
     assert [flow.path[0] for flow in record.flows] == [*"abcd"]
 
@@ -124,16 +126,21 @@ def test_an_order_holds_whatever_became_of_a_flow(tmp_path: Path) -> None:
 
 
 class Unsteady:
-    """An agent that asks for something else in its first tries."""
+    """An agent that asks for something else in its first tries, each time for another thing
+    unless it is `steady` in that."""
 
-    def __init__(self, bad: int) -> None:
+    def __init__(self, bad: int, *, steady: bool = False) -> None:
         self._bad = bad
-        self._good = asks(HELLO)
-        self._other = asks({**HELLO, "temperature": 1})
+        self._steady = steady
+        self.tries = 0
 
     async def run(self, launch: Launch) -> AgentExit:
-        self._bad -= 1
-        return await (self._good if self._bad < 0 else self._other).run(launch)
+        self.tries += 1
+        if self.tries > self._bad:
+            return await asks(HELLO).run(launch)
+        other = {**HELLO, "temperature": 1 if self._steady else self.tries}
+        exit = await asks(other, status=1).run(launch)
+        return replace(exit, stdout=Captured(f"try {self.tries}\n", 6))
 
 
 def test_a_flow_that_passes_only_when_tried_again_is_flaky(tmp_path: Path) -> None:
@@ -142,6 +149,11 @@ def test_a_flow_that_passes_only_when_tried_again_is_flaky(tmp_path: Path) -> No
     [flow] = record.flows
     assert (flow.verdict, record.exit_code) == ("flaky", ExitCode.PASSED)
     assert [one.verdict for one in flow.attempts] == ["fail", "fail"]
+    agents = [one.agent for one in flow.attempts]
+    assert [agent and (agent.status, agent.stdout.text) for agent in agents] == [
+        (1, "try 1\n"),
+        (1, "try 2\n"),
+    ]
     assert flow.reason.startswith("it passed after 2 tries that did not: model request 1 differs")
 
 
@@ -158,6 +170,53 @@ def test_tries_come_to_an_end(tmp_path: Path) -> None:
     [spec] = flows(tmp_path, "a")
     [flow] = run(tmp_path, spec, driver=Unsteady(9), planned=PlanOptions(retries=2)).flows
     assert (flow.verdict, len(flow.attempts)) == ("fail", 2)
+    assert "not tried again" not in flow.reason
+
+
+def test_the_same_divergence_twice_in_a_row_ends_the_tries(tmp_path: Path) -> None:
+    [spec] = flows(tmp_path, "a")
+    driver = Unsteady(9, steady=True)
+    [flow] = run(tmp_path, spec, driver=driver, planned=PlanOptions(retries=5)).flows
+    assert (flow.verdict, len(flow.attempts), driver.tries) == ("fail", 1, 2)
+    assert flow.reason.startswith("model request 1 differs")
+    assert flow.reason.endswith("\nnot tried again: the same divergence came twice")
+    # With a single retry nothing was left out.
+    [flow] = run(
+        tmp_path, spec, driver=Unsteady(9, steady=True), planned=PlanOptions(retries=1)
+    ).flows
+    assert len(flow.attempts) == 1 and "not tried again" not in flow.reason
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [pytest.param("Bye", 0, id="assertion"), pytest.param("Hello", 3, id="crash")],
+)
+def test_what_may_be_chance_is_tried_as_often_as_asked(
+    tmp_path: Path, reply: str, status: int
+) -> None:
+    spec = add_named(tmp_path, "a", reply=reply)
+    driver = asks(HELLO, status=status)
+    [flow] = run(tmp_path, spec, driver=driver, planned=PlanOptions(retries=3)).flows
+    assert (flow.verdict, len(flow.attempts), len(driver.launches)) == ("fail", 3, 4)
+
+
+def test_of_a_loud_try_the_end_is_kept(tmp_path: Path) -> None:
+    class Loud:
+        async def run(self, launch: Launch) -> AgentExit:
+            exit = await asks(HELLO, status=1).run(launch)
+            text = "é" * 50_000 + "the end"
+            return replace(exit, stdout=Captured(text, 100_007), stderr=Captured("short", 5))
+
+    [spec] = flows(tmp_path, "a")
+    [flow] = run(tmp_path, spec, driver=Loud(), planned=PlanOptions(retries=1)).flows
+    [first] = flow.attempts
+    assert first.agent is not None and flow.agent is not None
+    kept = first.agent.stdout
+    assert kept.text.startswith("[… its beginning is left out …]\né")
+    assert kept.text.endswith("éthe end") and kept.total == 100_007
+    assert KEPT - 4 < len(kept.text.partition("\n")[2].encode()) <= KEPT
+    assert first.agent.stderr.text == "short"
+    assert len(flow.agent.stdout.text) > 50_000  # of the last try all is there
 
 
 def test_what_an_author_got_wrong_is_not_tried_again(tmp_path: Path) -> None:

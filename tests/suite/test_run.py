@@ -32,6 +32,10 @@ class Heard:
 
     lines: list[str] = field(default_factory=list)
     on_start: Callable[[str], None] = lambda name: None
+    slots: list[int] = field(default_factory=list)
+
+    def engine_opened(self, slots: int) -> None:
+        self.slots.append(slots)
 
     def flow_started(self, name: str, path: str) -> None:
         self.lines.append(f"+ {name}")
@@ -126,6 +130,30 @@ def test_a_suite_that_cannot_be_used_is_an_error_of_its_flows_only(tmp_path: Pat
     record = run(tmp_path, add(tmp_path / "in", "a"), add(tmp_path, "b"))
     assert verdicts(record) == ["capability-error", "pass"]
     assert record.exit_code is ExitCode.WORLD_ERROR
+
+
+def test_a_broken_suite_is_told_in_full_once(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/suite.yaml").write_text("nmae: x\njobs: many\n")
+    record = run(tmp_path, *(add(tmp_path / "in", name) for name in "abc"), add(tmp_path, "d"))
+    assert verdicts(record) == ["error", "error", "error", "pass"]
+    # The author is to blame, and not the world.
+    assert record.exit_code is ExitCode.AUTHOR_ERROR
+    [whole] = record.errors
+    first, *rest = whole.splitlines()
+    assert first.startswith("in/suite.yaml:1:1: ") and "in/suite.yaml:2:" in "\n".join(rest)
+    for flow in record.flows[:3]:
+        assert flow.exit_code is ExitCode.AUTHOR_ERROR
+        assert flow.reason == f"{first}\nall of it is told once, beside the flows"
+
+
+def test_a_broken_spec_is_told_at_its_flow(tmp_path: Path) -> None:
+    (tmp_path / "suite.yaml").write_text("name: s\n")
+    broken = add(tmp_path, "a")
+    broken.write_text("nmae: x\n", "utf-8")
+    record = run(tmp_path, broken, add(tmp_path, "b"))
+    assert record.errors == ()
+    assert "\n" in record.flows[0].reason and "beside" not in record.flows[0].reason
 
 
 def test_the_worst_flow_decides(tmp_path: Path) -> None:

@@ -167,11 +167,11 @@ class DaskEngine:
             )
         self.slots = max(1, min(self._options.slots(available), available))
 
-    async def run(self, job: FlowJob) -> FlowRecord:
-        """Run one flow on a worker. To record needs keys, which do not travel: that is done
-        here."""
+    async def run(self, job: FlowJob, cut: Callable[[FlowRecord], None]) -> FlowRecord:
+        """Run one flow on a worker, which tells nothing of one that is cut off. To record needs
+        keys, which do not travel: that is done here."""
         if job.phase == "record":
-            return await run_flow(job, self._world)
+            return await run_flow(job, self._world, cut)
         lost: list[AttemptRecord] = []
         try:
             record = await self._run(job, lost)

@@ -5,7 +5,7 @@ One engine per file beside this one. `suite.run` keeps graph, locks, retries and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,9 +23,10 @@ class Engine(Protocol):
     @property
     def slots(self) -> int: ...
 
-    async def run(self, job: FlowJob) -> FlowRecord:
+    async def run(self, job: FlowJob, cut: Callable[[FlowRecord], None]) -> FlowRecord:
         """Run one flow. What goes wrong is in the record; only cancellation escapes, after
-        everything that was started is gone."""
+        everything that was started is gone. `cut` is told before how far the flow had come,
+        where that is known."""
 
 
 class OpenEngine(Protocol):
