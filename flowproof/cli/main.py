@@ -6,6 +6,7 @@ A command's module is imported when that command runs, so that none pays for ano
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -124,7 +125,8 @@ def _refusal(error: BaseException) -> FlowproofError | None:
         os.getcwd()  # noqa: PTH109 (its error is all that is of interest)
     except OSError:
         return UsageError("the current folder is no longer there; change to another one")
-    if exhausted(error):
+    # Files that find no room are named; what is not is our own output, which somebody redirected.
+    if exhausted(error) and (error.errno != errno.ENOSPC or error.filename is not None):
         return WorldError(f"{system_error(error)}{remedy(error.errno)}")
     return UsageError(system_error(error))
 

@@ -59,7 +59,7 @@ def merge_blobs(
     from flowproof.model.clock import SystemClock
     from flowproof.report.blob import find_blobs
     from flowproof.report.merge import merge
-    from flowproof.suite.run import new_run_id
+    from flowproof.suite.run_store import new_run_id
 
     reporting = Reporting(chosen_reports(kinds, reports_dir), junit_detail)
     merged = merge(find_blobs(folders), new_run_id(SystemClock().now(), os.urandom(3)))

@@ -25,6 +25,7 @@ from flowproof.suite.records import (
     run_record,
     starved,
 )
+from flowproof.suite.run_store import new_run_id
 from flowproof.suite.running import Running
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Ended:
         options = self.options
         return run_record(
             RunFacts(
-                id=f"{self.started:%Y%m%dT%H%M%SZ}-{options.chance.hex()}",
+                id=new_run_id(self.started, options.chance),
                 suite=options.suite,
                 command=options.command,
                 phase=self.project.options.phase,

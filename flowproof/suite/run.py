@@ -9,7 +9,6 @@ import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -84,11 +83,6 @@ class RunOptions:
     folder: Path | None = None
     discovered: int | None = None
     selection: tuple[tuple[str, str], ...] = ()
-
-
-def new_run_id(now: datetime, chance: bytes) -> str:
-    """An id that sorts by time, such as `20261130T090000Z-1f00aa`; `now` is in UTC."""
-    return f"{now:%Y%m%dT%H%M%SZ}-{chance.hex()}"
 
 
 class Interrupt:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shutil
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 from flowproof.errors import ExitCode, FlowproofError, RunRecordUnreadable, UsageError
@@ -23,6 +24,12 @@ from flowproof.suite.state_lock import alone
 
 KEPT = 10
 _ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
+
+
+def new_run_id(now: datetime, chance: bytes) -> str:
+    """An id that sorts by time, such as `20261130T090000Z-1f00aa`; `now` is in UTC, `chance` are
+    three random bytes."""
+    return f"{now:%Y%m%dT%H%M%SZ}-{chance.hex()}"
 
 
 def keep(record: RunRecord, folder: Path) -> Path:

@@ -19,7 +19,8 @@ from flowproof.model.phase import Phase
 from flowproof.model.run_record import FlowRecord, RunRecord
 from flowproof.suite.plan import PlanOptions, plan
 from flowproof.suite.project import JobOptions, Project
-from flowproof.suite.run import Interrupt, RunOptions, new_run_id, run_flows
+from flowproof.suite.run import Interrupt, RunOptions, run_flows
+from flowproof.suite.run_store import new_run_id
 from flowproof.trace.file import write_trace
 from tests.flow.support import asking, asks, ended, saying, trace, turn, world
 
