@@ -29,7 +29,7 @@ from flowproof.suite.order import ordered
 from flowproof.suite.plan import PlannedFlow, PlanOptions, plan
 from flowproof.suite.project import JobOptions, Project
 from flowproof.suite.run import Interrupt, RunOptions, run_flows
-from flowproof.suite.selection import Selection, select
+from flowproof.suite.selection import Selection, select, unselected
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -176,6 +176,7 @@ class Suite:
             fail_on_flaky=fail_on_flaky,
             folder=folder,
             discovered=len({*specs, *chosen}),
+            left_out=unselected(specs, chosen),
             selection=tuple(
                 (name, shortened(value))
                 for name, value in (("-k", names), ("--tag", tags))

@@ -121,6 +121,27 @@ class TraceTooLarge(FlowproofError):
     exit_code = ExitCode.AUTHOR_ERROR
 
 
+class KeyInTrace(FlowproofError):
+    """A recording holds a key that flowproof holds too; nothing was written. Each place comes
+    with the variable that has the key."""
+
+    exit_code = ExitCode.AUTHOR_ERROR
+
+    def __init__(self, found: Sequence[tuple[str, str]], *, more: bool) -> None:
+        self.found = tuple(found)
+        lines = [f"{place} holds the key in {name}" for place, name in found]
+        super().__init__(
+            "\n".join(
+                [
+                    "no trace was written: it would hold a key, and it is made to be committed",
+                    *(f"  {line}" for line in lines),
+                    *(["  and more"] if more else []),
+                    "  take the key out of what the agent sends: it needs none, flowproof adds it",
+                ]
+            )
+        )
+
+
 class RunRecordUnreadable(FlowproofError):
     """A run record cannot be read as one, or in this version; it is left as it is."""
 

@@ -170,6 +170,20 @@ def sides(change: Change) -> Sides:
     return Sides(old[start : ends[0]], new[start : ends[1]], start, below)
 
 
+def added(values: Sequence[JsonValue]) -> tuple[Excerpt, ...]:
+    """Values that have no counterpart, on a line each."""
+    return tuple(Excerpt("+", compact(value)) for value in values)
+
+
+def only_replayed(values: Sequence[JsonValue]) -> Sides:
+    """Values that have no counterpart, one below the other, each with its share of the room."""
+    texts = [write(value, indent=2) for value in values]
+    room = _LONGEST_SIDE // max(1, len(texts))
+    shown = [text if len(text) <= room else f"{text[: room - 1]}…" for text in texts]
+    left_out = sum(max(0, len(text) - room + 1) for text in texts if len(text) > room)
+    return Sides(None, "\n".join(shown), 0, (0, left_out))
+
+
 def _texts(change: Change) -> tuple[str | None, str | None]:
     values = change.recorded, change.replayed
     # A text beside another kind of value is quoted: "1" is not 1.

@@ -6,23 +6,27 @@ Its counterpart is `cassette`, which found that no recorded turn is equal.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from flowproof.boundary.change import (
     Change,
     Difference,
+    added,
     explained,
     first_change,
+    only_replayed,
     same_or_missing,
 )
 from flowproof.dialects.interface import Dialect, EnvelopePart
 from flowproof.model.jsonvalue import MISSING, JsonValue, same
-from flowproof.model.outcome import Divergence
+from flowproof.model.outcome import EXTRA_CALL, Divergence
 from flowproof.model.turn import Operation
 
 _NEAREST_OF = 32
 """How many unconsumed turns are compared in search of the nearest; runs rarely skip so many."""
+_LAST = 2
+"""So many messages at the end of a call too many are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +47,25 @@ def diagnose(
     dialects: Mapping[str, Dialect],
 ) -> Divergence:
     """Explain why no unconsumed turn equals a request; `request` is its ordinal from 1."""
-    repeated = [c for c in candidates if c.operation == operation and same(c.request, pinned)]
-    if repeated:
-        return _repeated(repeated, request, candidates)
-    left = [candidate for candidate in candidates if not candidate.consumed]
-    if not left:
-        return _extra(request, len(candidates))
     dialect = dialects[operation.dialect]
+    repeated = [c for c in candidates if c.operation == operation and same(c.request, pinned)]
+    left = [candidate for candidate in candidates if not candidate.consumed]
+    if repeated:
+        found = _repeated(repeated, request, len(left))
+    elif not left:
+        found = _extra(request, len(candidates))
+    else:
+        return _differing(operation, pinned, request, left, dialect)
+    return found if left else _with_last_said(found, operation, pinned, candidates, dialect)
+
+
+def _differing(
+    operation: Operation,
+    pinned: JsonValue,
+    request: int,
+    left: Sequence[Candidate],
+    dialect: Dialect,
+) -> Divergence:
     comparable = [c for c in left if c.operation == operation] or [
         c for c in left if _differs_in_model(dialect, c.operation, operation)
     ]
@@ -77,15 +93,12 @@ def _differs_in_model(dialect: Dialect, recorded: Operation, operation: Operatio
     )
 
 
-def _repeated(
-    repeated: Sequence[Candidate], request: int, candidates: Sequence[Candidate]
-) -> Divergence:
-    left = sum(not candidate.consumed for candidate in candidates)
+def _repeated(repeated: Sequence[Candidate], request: int, left: int) -> Divergence:
     unused = "1 recorded turn is" if left == 1 else f"{left} recorded turns are"
     rest = f"{unused} still unused" if left else "no recorded turn is left"
     times = "once" if len(repeated) == 1 else f"{len(repeated)} times"
     return Divergence(
-        kind="repeated call" if left else "extra call",
+        kind="repeated call" if left else EXTRA_CALL,
         message=(
             f"model request {request} repeats turn {repeated[0].number}, which was recorded "
             f"{times} and is requested again ({rest})"
@@ -98,12 +111,41 @@ def _repeated(
 def _extra(request: int, recorded: int) -> Divergence:
     turns = "1 turn" if recorded == 1 else f"{recorded} turns"
     return Divergence(
-        kind="extra call",
+        kind=EXTRA_CALL,
         message=(
             f"the agent made one model call more than recorded: this is request {request}, "
             f"and the recording holds {turns}, all used"
         ),
         request=request,
+    )
+
+
+def _with_last_said(
+    found: Divergence,
+    operation: Operation,
+    pinned: JsonValue,
+    candidates: Sequence[Candidate],
+    dialect: Dialect,
+) -> Divergence:
+    """The divergence of a call too many, with the messages at its end that no recorded request of
+    the same kind has, at least the last one."""
+    said = dialect.message_list(pinned)
+    recorded = (
+        dialect.message_list(candidate.request)
+        for candidate in candidates[-_NEAREST_OF:]
+        if candidate.operation == operation
+    )
+    known = max((_common(said, other) for other in recorded), default=0)
+    last = said[min(max(known, len(said) - _LAST), len(said) - 1) :] if said else ()
+    return replace(found, excerpt=added(last), sides=only_replayed(last)) if last else found
+
+
+def _common(left: Sequence[JsonValue], right: Sequence[JsonValue]) -> int:
+    """How many messages two requests have in common at their beginnings."""
+    pairs = zip(left, right, strict=False)
+    return next(
+        (at for at, (one, other) in enumerate(pairs) if not same(one, other)),
+        min(len(left), len(right)),
     )
 
 

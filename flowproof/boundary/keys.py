@@ -17,6 +17,10 @@ _SHORTEST_WORD = 16
 be part of any text by chance."""
 _ESCAPE = re.compile(r"\\(?:u00|[^\w\s])|%[2-7]|&(?:#|[a-z]{2,4};)")
 """What a text holds in which a key may be written with escapes. Most texts need no longer look."""
+_SHORTEST_PART = 12
+"""Characters of a key that was cut, from which on it tells something."""
+_FRAME = "\"'[]\r\n "
+"""What stands between a text that was cut and the mark of the cut."""
 _NAMED = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 
 
@@ -42,6 +46,44 @@ def placeholder_for(secrets: Iterable[str]) -> Callable[[str], str]:
         return plain.sub(PLACEHOLDER_KEY, text)
 
     return put
+
+
+def placeholder_for_parts(secrets: Iterable[str]) -> Callable[[str], str]:
+    """A function that puts the placeholder in place of what is left of one of these texts where a
+    text was cut: at its beginning, at its end, and beside a `…`."""
+    keys = sorted(set(filter(_telling, secrets)), key=len, reverse=True)
+
+    def put(text: str) -> str:
+        return "…".join(_without_part(piece, keys) for piece in text.split("…"))
+
+    return put
+
+
+def _without_part(piece: str, keys: Iterable[str]) -> str:
+    core = piece.strip(_FRAME)
+    kept = core
+    for key in keys:
+        if len(kept) < _SHORTEST_PART:
+            break
+        if kept in key:
+            kept = kept if kept.isalpha() and kept.islower() else PLACEHOLDER_KEY  # a word
+        else:
+            kept = _without_end(_without_beginning(kept, key), key)
+    return piece if kept is core else piece.replace(core, kept)
+
+
+def _without_beginning(text: str, key: str) -> str:
+    """A text without the end of a key that it begins with."""
+    end = text.rfind(key[-_SHORTEST_PART:], 0, len(key)) + _SHORTEST_PART
+    cut = end >= _SHORTEST_PART and key.endswith(text[:end])
+    return PLACEHOLDER_KEY + text[end:] if cut else text
+
+
+def _without_end(text: str, key: str) -> str:
+    """A text without the beginning of a key that it ends with."""
+    start = text.find(key[:_SHORTEST_PART], max(0, len(text) - len(key)))
+    cut = start >= 0 and key.startswith(text[start:])
+    return text[:start] + PLACEHOLDER_KEY if cut else text
 
 
 def _telling(key: str) -> bool:

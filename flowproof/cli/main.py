@@ -88,7 +88,9 @@ def run(arguments: Sequence[str], command: click.Command = cli) -> int:
         return error.exit_code
     except click.ClickException as error:
         if "--json" in arguments:
-            _print_json(error.format_message(), ExitCode.AUTHOR_ERROR)
+            from flowproof.cli.options import put_error
+
+            put_error(error.format_message(), ExitCode.AUTHOR_ERROR)
         else:
             _show(error)
         return int(ExitCode.AUTHOR_ERROR)
@@ -97,7 +99,9 @@ def run(arguments: Sequence[str], command: click.Command = cli) -> int:
         return int(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         if "--json" in arguments:
-            _print_json("interrupted", ExitCode.INTERRUPTED)
+            from flowproof.cli.options import put_error
+
+            put_error("interrupted", ExitCode.INTERRUPTED)
         return int(ExitCode.INTERRUPTED)
     except SystemExit:
         # So click leaves when the reader of its help has left.
@@ -132,10 +136,10 @@ def _refusal(error: BaseException) -> FlowproofError | None:
 
 
 def _tell(error: FlowproofError, arguments: Sequence[str]) -> None:
-    from flowproof.cli.options import OutputLost, say
+    from flowproof.cli.options import OutputLost, put_error, say
 
     if "--json" in arguments and not isinstance(error, OutputLost):
-        _print_json(str(error), error.exit_code)
+        put_error(str(error), error.exit_code)
     else:
         from flowproof.model.visible import printable
 
@@ -151,12 +155,12 @@ def _show(error: click.ClickException) -> None:
 
 
 def _internal(error: Exception, arguments: Sequence[str]) -> int:
-    from flowproof.cli.options import say
+    from flowproof.cli.options import put_error, say
     from flowproof.model.visible import printable
 
     message = printable(f"internal error: {type(error).__name__}: {error}")
     if "--json" in arguments:
-        _print_json(message, ExitCode.INTERNAL)
+        put_error(message, ExitCode.INTERNAL)
     if "--debug" in arguments:
         import traceback
 
@@ -164,13 +168,3 @@ def _internal(error: Exception, arguments: Sequence[str]) -> int:
     elif "--json" not in arguments:
         say(f"{message}\nThis is a fault of flowproof; --debug shows where.")
     return int(ExitCode.INTERNAL)
-
-
-def _print_json(message: str, code: ExitCode) -> None:
-    from flowproof.cli.options import OutputLost, put, say
-    from flowproof.model.jsonvalue import write
-
-    try:
-        put(write({"error": message, "exit_code": int(code)}) + "\n")
-    except OutputLost as error:
-        say(f"error: {error}")

@@ -12,7 +12,7 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from flowproof.cli.streams import drop
-from flowproof.errors import UsageError
+from flowproof.errors import ExitCode, UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -74,6 +74,16 @@ def put(text: str) -> None:
     """
     with for_a_reader(sys.stdout):
         sys.stdout.write(text)
+
+
+def put_error(message: str, code: ExitCode) -> None:
+    """What `--json` prints where there is no result: one object, whatever went wrong."""
+    from flowproof.model.jsonvalue import write
+
+    try:
+        put(write({"error": message, "exit_code": int(code)}) + "\n")
+    except OutputLost as error:
+        say(f"error: {error}")
 
 
 @contextlib.contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ from flowproof.cli.reporting import (
     junit_option,
     write_reports,
 )
+from flowproof.errors import CountsDiffer, UsageError
 
 if TYPE_CHECKING:
     from flowproof.model.run_record import RunRecord
@@ -65,7 +68,8 @@ def merge_blobs(
     merged = merge(find_blobs(folders), new_run_id(SystemClock().now(), os.urandom(3)))
     here = Path.cwd()
     folder = _folder(merged, here)
-    written = write_reports(reporting, merged.record, here, environment(), suite=folder)
+    with _edited():
+        written = write_reports(reporting, merged.record, here, environment(), suite=folder)
     _remember(merged, folder, here)
     _summarize(merged)
     _tell(merged, written, output)
@@ -88,7 +92,6 @@ def _folder(merged: Merged, here: Path) -> Path | None:
 
     :raises UsageError: if its flows lie here and the folder does not, or leads away.
     """
-    from flowproof.errors import UsageError
     from flowproof.files import shortened
 
     record, folder = merged.record, here / merged.folder
@@ -104,7 +107,6 @@ def _folder(merged: Merged, here: Path) -> Path | None:
 
 def _remember(merged: Merged, folder: Path | None, here: Path) -> None:
     """Keep the run as if it had been run here, where its suite lies here."""
-    from flowproof.errors import UsageError
     from flowproof.suite.project import JobOptions, Project
     from flowproof.suite.run_store import keep, remember
 
@@ -112,7 +114,7 @@ def _remember(merged: Merged, folder: Path | None, here: Path) -> None:
     if folder is None:
         return
     try:
-        keep(record, folder)
+        keep(record, folder, here)
         remember(record, folder, Project(here, JobOptions("replay")))
     except UsageError as error:
         say(f"warning: {error}")
@@ -144,38 +146,40 @@ def _tell(merged: Merged, written: list[str], output: Output) -> None:
         put(defused_json(dump(record)) if obeys else dump(record))
 
 
+@contextmanager
+def _edited() -> Iterator[None]:
+    """Counts of a record in a file that do not add up are the file's fault, and not ours."""
+    try:
+        yield
+    except CountsDiffer as error:
+        raise UsageError(f"{error}; was the record edited?") from error
+
+
 def _again(kind: str) -> click.Command:
     """The command that makes the reports of one kind."""
 
     @click.argument("record", required=False)
     @folder_option
     def render(record: str | None, reports_dir: Path, junit_detail: Detail = "flow") -> int:
+        from flowproof.report.run_line import run_line
+        from flowproof.suite.kept import find_record, read_kept
+
+        found = read_kept(find_record(Path.cwd(), record))
+        say(run_line(found))
         reporting = Reporting({kind: reports_dir}, junit_detail)
-        for path in write_reports(reporting, _read(record), Path.cwd(), environment()):
+        with _edited():
+            written = write_reports(reporting, found, Path.cwd(), environment())
+        for path in written:
             say(f"report: {path}")
         return 0
 
     if kind == "junit":
         render = junit_option(render)
     render.__doc__ = (
-        f"Make the {kind} report of RECORD again: a run.json, or the id of a run that is kept "
-        "here. Default: the newest of these."
+        f"Make the {kind} report of RECORD again: a run.json, or the id of a run of the suite of "
+        "this folder, or of one that was started here. Default: the newest of these."
     )
     return click.command(kind)(render)
-
-
-def _read(named: str | None) -> RunRecord:
-    """The run record in a file, or that of a run that is kept in the suite of this folder.
-
-    :raises UsageError: if there is none, or it cannot be read.
-    """
-    from flowproof.suite.discover import nearest_suite
-    from flowproof.suite.run_store import find_kept, read_kept
-
-    if named is not None and Path(named).is_file():
-        return read_kept(Path(named))
-    suite = nearest_suite(Path.cwd())
-    return read_kept(find_kept(suite.parent if suite else Path.cwd(), named))
 
 
 command.add_command(verify.command)

@@ -4,16 +4,20 @@ the record; `report.interface` has the kinds that need nothing.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from flowproof.errors import FlowproofError
+from flowproof.cli.options import say
+from flowproof.errors import FlowproofError, UsageError
+from flowproof.files import shortened
 
 if TYPE_CHECKING:
     from flowproof.model.run_record import FlowRecord, RunRecord
@@ -28,6 +32,8 @@ KINDS = ("html", "junit", "json", "evidence")
 EVERY = (*KINDS, "ctrf")
 """What can be made of a record alone."""
 BLOB = "blob"
+REPORTS = "reports"
+"""The folder of reports where none is named."""
 _DETAILS = ("flow", "steps")
 
 
@@ -74,7 +80,7 @@ def folder_option(function: F) -> F:
     return click.option(
         "--reports-dir",
         type=click.Path(path_type=Path, file_okay=False),
-        default=Path("reports"),
+        default=Path(REPORTS),
         show_default=True,
         help="Where reports go.",
     )(function)
@@ -95,14 +101,68 @@ def write_reports(
     Each folder gets a list of digests, last of all: while its files change it has none. Why one
     cannot be written is put into `lost`, where that is given, and the others are written.
 
-    :raises UsageError: if one cannot be written.
-    :raises WorldError: if there is no room for it.
+    Two that write to one folder take turns.
+
+    :raises UsageError: if one cannot be written, or would replace a file of somebody else.
+    :raises WorldError: if there is no room for it, or another process keeps writing there.
     """
-    from flowproof.report.sums import holds_more, withdraw, write_sums
+    from flowproof.report.ours import require_ours
+    from flowproof.suite.state_lock import alone_in
+
+    folders = reporting.folders
+    for folder in folders.values():
+        with _noted(lost):
+            _make(folder)
+    with alone_in(folders.values(), _waits):
+        require_ours(folders)
+        return _written(reporting, record, here, environ, head, suite, lost)
+
+
+def prepare(folders: Mapping[str, Path]) -> None:
+    """Make the folders of these kinds of reports. Before a run: what keeps reports from being
+    written is better told then.
+
+    :raises UsageError: if one cannot be made or written to, or holds a file of somebody else that
+        a report would replace.
+    """
+    from flowproof.report.ours import require_ours
+
+    for folder in folders.values():
+        _make(folder)
+        if not os.access(folder, os.W_OK):
+            shown = shortened(str(folder))
+            raise UsageError(f"cannot write reports to {shown}: it is read-only")
+    require_ours(folders)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        shown = shortened(str(folder))
+        raise UsageError(f"cannot write reports to {shown}: {error.strerror}") from error
+
+
+def _waits(folder: Path) -> None:
+    say(f"waiting for another flowproof that writes reports to {shortened(str(folder))}")
+
+
+def _written(
+    reporting: Reporting,
+    record: RunRecord,
+    here: Path,
+    environ: Mapping[str, str],
+    head: BlobHead | None,
+    suite: Path | None,
+    lost: list[FlowproofError] | None,
+) -> list[str]:
+    from flowproof.report.sums import holds_more, require_room, withdraw, write_sums
     from flowproof.report.write import remove_stale_pages, write_files
 
     listed = _listed(reporting.folders)
     shared = {folder: holds_more(folder, filter(None, (here, suite))) for folder in listed}
+    if pages := reporting.folders.get("html"):
+        require_room(pages, len(record.flows), only_written=shared[pages])
     for folder in listed:
         with _noted(lost):
             withdraw(folder, only_written=shared[folder])
@@ -174,7 +234,12 @@ def _report(
 
             of_json = (found.get(run_json.FILE_NAME, "") for found in digests.values())
             known = next(filter(None, of_json), "")
-            return cast("Report", partial(evidence.render, run_json_sha256=known))
+            render = partial(evidence.render, run_json_sha256=known)
+            folders = reporting.folders
+            if folders.get("json") == folders["evidence"]:
+                return cast("Report", render)
+            # It names the record: apart from it nobody could say whether it tells the truth.
+            return cast("Report", lambda record: chain(render(record), run_json.render(record)))
         case _:
             return REPORTS[kind]
 

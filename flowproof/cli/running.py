@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from flowproof.cli.options import Output, OutputLost, environment, put, say
-from flowproof.cli.reporting import Reporting, write_reports
+from flowproof.cli.options import Output, OutputLost, environment, put, put_error, say
+from flowproof.cli.reporting import Reporting, prepare, write_reports
 from flowproof.cli.view import foldable, view_for
 from flowproof.drivers.interface import Driver
 from flowproof.errors import ExitCode, FlowproofError, UsageError
-from flowproof.files import shortened
 from flowproof.flow.job import World
 from flowproof.model.clock import SystemClock
 from flowproof.suite.plan import PlannedFlow
@@ -63,6 +62,7 @@ class Plan:
     engine: OpenEngine | None = None
     discovered: int | None = None
     selection: tuple[tuple[str, str], ...] = ()
+    left_out: Sequence[Path] = ()
 
 
 def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int:
@@ -86,14 +86,15 @@ def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int
         folder=plan.folder,
         discovered=plan.discovered,
         selection=plan.selection,
+        left_out=plan.left_out,
     )
-    _require_writable(plan.reporting.folders.values())
+    prepare(plan.reporting.folders)
     view = view_for(plan.flows, plan.jobs, output, environ)
 
     async def main() -> RunRecord:
         interrupt = Interrupt()
         async with anyio.create_task_group() as group:
-            group.start_soon(_listen, interrupt, view)
+            group.start_soon(_listen, interrupt, view, output.json)
             if "html" in plan.reporting.folders:
                 group.start_soon(_prepare_pages)
             record = await run_flows(
@@ -164,7 +165,7 @@ async def _prepare_pages() -> None:
     await to_thread.run_sync(load)
 
 
-async def _listen(interrupt: Interrupt, view: Progress) -> None:
+async def _listen(interrupt: Interrupt, view: Progress, as_json: bool) -> None:
     """End the run on the first Ctrl-C, SIGTERM or SIGHUP, and the process at once on the second:
     the guard of each agent ends its tree when we are gone."""
     ending = [signal.SIGINT, signal.SIGTERM]
@@ -177,23 +178,10 @@ async def _listen(interrupt: Interrupt, view: Progress) -> None:
                 # First, so that a third ends us even while a terminal takes no output.
                 signal.signal(number, signal.SIG_DFL)
                 view.__exit__(None, None, None)  # gives the terminal its cursor back
+                if as_json:
+                    put_error("interrupted", ExitCode.INTERRUPTED)
                 signal.raise_signal(number)
             interrupt.request()
-
-
-def _require_writable(folders: Iterable[Path]) -> None:
-    """Learn before the run that reports have no place, and not after it.
-
-    :raises UsageError: if a folder cannot be made or written to.
-    """
-    for folder in folders:
-        shown = shortened(str(folder))
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"cannot write reports to {shown}: {error.strerror}") from error
-        if not os.access(folder, os.W_OK):
-            raise UsageError(f"cannot write reports to {shown}: it is read-only")
 
 
 def _write(
@@ -207,7 +195,7 @@ def _write(
     from flowproof.suite.run_store import keep, remember
 
     try:
-        kept = [str(keep(record, plan.folder))]
+        kept = [str(keep(record, plan.folder, project.here))]
         remember(record, plan.folder, project)
     except UsageError as error:
         # Nobody asked for it, and the run is what it is.

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_NAMED = 10
+MOST_PATHS = 100
+"""How many of the paths that were given are told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -42,6 +46,18 @@ class Chosen:
         return tuple(
             (name, shortened(value)) for name, value in options.items() if value is not None
         )
+
+
+def named(paths: Sequence[Path], here: Path) -> tuple[tuple[str, str], ...]:
+    """The paths that were given, as a record tells them beside the options that choose: relative
+    to the run's folder, without line numbers, and of very many only the first."""
+    from flowproof.flow.job import relative
+    from flowproof.suite.selection import without_line
+
+    shown = [relative(without_line(path.absolute()), here) for path in paths]
+    told = [("paths", shortened(path)) for path in shown[:MOST_PATHS]]
+    more = len(shown) - len(told)
+    return (*told, *([("paths", f"and {more:,} more")] if more else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +150,13 @@ def found_below(paths: Sequence[Path], chosen: Chosen, project: Project) -> Foun
         warnings.append(f"there is no *{SUFFIX} below {', '.join(map(str, given))}")
     if seed is not None:
         warnings.append(f"the order is shuffled; --shuffle={seed} gives the same again")
-    selection = _selection(chosen, seed, folder)
+    selection = _selection(chosen, seed, folder, specs, project.here)
     chosen_ones = select(specs, selection, project, folder)
     selected = with_needed(chosen_ones, project)
     if specs and not selected:
-        warnings.append(why_none(specs, selection, project))
+        why = why_none(specs, selection, project)
+        below = _failures_below(specs, folder, project.here) if chosen.last_failed else ""
+        warnings.append(f"{why}; {below}" if below else why)
     left_out = _leaves_out(selection, given, specs, folder)
     return Found(
         specs=ordered(selected, suite),
@@ -201,20 +219,51 @@ def _timed(specs: Sequence[Path], folder: Path) -> dict[Path, float]:
     return {spec: known[key] for spec, key in keys.items() if key in known}
 
 
-def _selection(chosen: Chosen, seed: str | None, folder: Path) -> Selection:
-    from flowproof.suite.durations import read_durations
+def _failed(folder: Path, specs: Sequence[Path], here: Path) -> frozenset[str]:
+    from flowproof.suite.last_failed import NoEarlierRun, read_failed
+
+    try:
+        return read_failed(folder / ".flowproof")
+    except NoEarlierRun as error:
+        below = _failures_below(specs, folder, here)
+        raise UsageError(f"{error}; {below}" if below else str(error)) from None
+
+
+def _failures_below(specs: Sequence[Path], folder: Path, here: Path) -> str:
+    """Which suites below that of the run know of failures: it was not asked about these."""
+    from shlex import quote
+
+    from flowproof.flow.job import relative
+    from flowproof.suite.last_failed import failed_below
+
+    found = [
+        (shortened(relative(place, here)), count) for place, count in failed_below(specs, folder)
+    ]
+    if not found:
+        return ""
+    told = ", ".join(f"{place} ({count})" for place, count in found[:_NAMED])
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    command = f"flowproof suite run --last-failed {quote(found[0][0])}"
+    return f"failures are known in {told}{more}: {command}"
+
+
+def _selection(
+    chosen: Chosen, seed: str | None, folder: Path, specs: Sequence[Path], here: Path
+) -> Selection:
+    from flowproof.flow.job import relative
+    from flowproof.suite.durations import FILE, read_durations
     from flowproof.suite.expression import parse_expression
-    from flowproof.suite.last_failed import read_failed
     from flowproof.suite.selection import Selection
     from flowproof.suite.sharding import parse_shard
 
     if chosen.durations is not None and chosen.shard is None:
         raise UsageError("--durations-file is for --shard, which is not given")
+    kept = relative(folder / ".flowproof" / FILE, here)
     return Selection(
         names=None if chosen.names is None else parse_expression(chosen.names, "-k"),
         tags=None if chosen.tags is None else parse_expression(chosen.tags, "--tag"),
-        failed=read_failed(folder / ".flowproof") if chosen.last_failed else None,
+        failed=_failed(folder, specs, here) if chosen.last_failed else None,
         shard=None if chosen.shard is None else parse_shard(chosen.shard),
-        durations=None if chosen.durations is None else read_durations(chosen.durations),
+        durations=None if chosen.durations is None else read_durations(chosen.durations, kept),
         seed=seed,
     )

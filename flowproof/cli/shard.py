@@ -32,10 +32,11 @@ def head_of(
     :raises FlowproofError: if a flow's needs cannot be told.
     """
     from flowproof.flow.job import relative
+    from flowproof.model.origin import MOST_LEFT_OUT
     from flowproof.report.blob import BlobHead, planned_digest
     from flowproof.suite.fingerprint import suite_digest
     from flowproof.suite.needs import with_needed
-    from flowproof.suite.selection import select
+    from flowproof.suite.selection import select, unselected
     from flowproof.version import __version__
 
     selection, here = found.selection, project.here
@@ -44,6 +45,7 @@ def head_of(
     if selection.shard is not None:
         planned = with_needed(select(found.discovered, whole, project, found.folder), project)
     everything = [*dict.fromkeys((*found.discovered, *planned))]
+    left_out = sorted(relative(spec, here) for spec in unselected(everything, planned))
     folder = relative(found.folder, here)
     given = [relative(path.absolute(), here) for path in paths]
     options = _options(given, chosen, selection, running, strict=project.options.strict)
@@ -59,6 +61,7 @@ def head_of(
         partial=found.left_out,
         folder="" if folder.startswith("..") else folder,
         discovered=len(everything),
+        left_out=tuple(left_out[:MOST_LEFT_OUT]),
     )
 
 

@@ -145,11 +145,12 @@ def run_suite(
     `record_missing`, those without a trace are recorded."""
     from flowproof.cli.privacy import protect_keys
     from flowproof.cli.running import Plan, execute
-    from flowproof.cli.selecting import found_below
+    from flowproof.cli.selecting import found_below, named
     from flowproof.drivers.command import CommandDriver
     from flowproof.model.clock import SystemClock
     from flowproof.suite.plan import PlanOptions, plan, taking_turns
     from flowproof.suite.project import JobOptions, Project
+    from flowproof.suite.selection import unselected
 
     protect_keys(environment())
     asked, selecting = running or Running(), chosen or Chosen()
@@ -187,7 +188,8 @@ def run_suite(
         slowest=slowest,
         engine=engine,
         discovered=len({*found.discovered, *found.specs}),
-        selection=selecting.typed(),
+        selection=(*(named(paths, project.here) if found.partial else ()), *selecting.typed()),
+        left_out=unselected(found.discovered, found.specs),
     )
     driver = CommandDriver(clock=SystemClock())
     with driver.prestart():

@@ -14,7 +14,8 @@ class Launch:
     """A command ready to run: split into words, with its whole environment.
 
     `cwd` is absolute, `timeout` in seconds. `cut` is told how far the command had come if its run
-    is cancelled, once all of it is gone; it must neither wait nor raise.
+    is cancelled, once all of it is gone; it must neither wait nor raise. What is said of the
+    launch tells places as they are seen from the folder `seen_from`; empty: from the root.
     """
 
     argv: tuple[str, ...]
@@ -22,6 +23,7 @@ class Launch:
     env: Mapping[str, str]
     timeout: float
     cut: Callable[[AgentExit], None] | None = field(default=None, compare=False)
+    seen_from: str = ""
 
 
 class Driver(Protocol):

@@ -1,4 +1,5 @@
-"""Why an agent could not be started, in words that help its author.
+"""Why an agent could not be started, in words that help its author, and that reports may show:
+they name no place of this machine, nor what its variables hold.
 
 Counterpart: the operating system's error numbers, as `guarded.py` and `portable.py` meet them.
 """
@@ -42,10 +43,10 @@ def start_error(launch: Launch, stage: str, number: int, reason: str) -> str:
     `stage` is `cwd`, `exec` or another step, `number` an errno or 0, `reason` its raw text.
     """
     if stage == "cwd":
-        return _cwd_error(launch.cwd, number, reason)
+        return _cwd_error(launch, number, reason)
     if stage != "exec":
-        return f"no process could be made for `{launch.argv[0]}`: {reason}{remedy(number)}"
-    command = launch.argv[0]
+        return f"no process could be made for `{_command(launch)}`: {reason}{remedy(number)}"
+    command = _command(launch)
     match number:
         case errno.ENOENT | errno.ENOTDIR:
             return _not_found(launch)
@@ -67,7 +68,7 @@ def start_error(launch: Launch, stage: str, number: int, reason: str) -> str:
             return f"`{command}` could not be started: {reason}{remedy(number)}"
 
 
-def _cwd_error(cwd: str, number: int, reason: str) -> str:
+def _cwd_error(launch: Launch, number: int, reason: str) -> str:
     match number:
         case errno.ENOENT:
             why = "does not exist"
@@ -77,7 +78,28 @@ def _cwd_error(cwd: str, number: int, reason: str) -> str:
             why = "may not be entered"
         case _:
             why = f"cannot be used: {reason}"
-    return f"the working directory {cwd} {why}; `agent.cwd` sets it, relative to the spec"
+    return f"the working directory {_cwd(launch)} {why}; `agent.cwd` sets it, relative to the spec"
+
+
+def _cwd(launch: Launch) -> str:
+    """Where the agent is started, as it is seen from the run."""
+    if not launch.seen_from:
+        return launch.cwd
+    shown = Path(os.path.relpath(launch.cwd, launch.seen_from)).as_posix()
+    return "the folder of the run" if shown == "." else shown
+
+
+def _command(launch: Launch) -> str:
+    """The command as a message names it; of a place outside of the run's folder its last name."""
+    command = launch.argv[0]
+    if not launch.seen_from or not command.startswith("/"):
+        return command
+    shown = Path(os.path.relpath(command, launch.seen_from)).as_posix()
+    return f"…/{Path(command).name}" if shown.startswith("../") else shown
+
+
+def _on_path(command: str) -> str:
+    return "" if "/" in command else " on the agent's PATH"
 
 
 def _located(launch: Launch) -> Path | None:
@@ -98,24 +120,26 @@ def _not_found(launch: Launch) -> str:
 
     command = launch.argv[0]
     path = _located(launch)
+    shown = _command(launch)
     if path is not None:
         return (
-            f"`{command}` exists ({path}), but the interpreter that it needs does not; "
+            f"`{shown}` exists{_on_path(command)}, but the interpreter that it needs does not; "
             f"see its #! line{_shown(path)}"
         )
     if "/" in command:
-        return f"`{command}` was not found from {launch.cwd}; check the path and `agent.cwd`"
+        return f"`{shown}` was not found from {_cwd(launch)}; check the path and `agent.cwd`"
     if "=" in command:
         return f"`{command}` is no command; set variables in `agent.env`, or use `shell: true`"
     hint = "install it, or give its path"
     if Path(launch.cwd, command).exists():
-        hint = f"a file of that name is in {launch.cwd}: write `./{command}`"
+        hint = f"a file of that name is in {_cwd(launch)}: write `./{command}`"
     elif Path(sys.executable).with_name(command).exists():
         hint = "it is in the folder of flowproof's own Python: activate that environment"
     elif command == "python" and shutil.which("python3", path=launch.env.get("PATH")):
         hint = "`python3` is there"
-    searched = launch.env.get("PATH") or os.defpath
-    return f"`{command}` was not found; {hint}. The agent's PATH is {searched}"
+    searched = len(os.get_exec_path(launch.env))
+    folders = "the 1 folder" if searched == 1 else f"the {searched} folders"
+    return f"`{command}` was not found in {folders} of the agent's PATH; {hint}"
 
 
 def _shown(path: Path) -> str:
@@ -134,9 +158,9 @@ def _not_executable(launch: Launch) -> str:
     command = launch.argv[0]
     path = _located(launch)
     if path is not None and path.is_dir():
-        return f"`{command}` is a folder ({path}), not a program"
-    where = f" ({path})" if path is not None else ""
+        return f"`{_command(launch)}`{_on_path(command)} is a folder, not a program"
+    where = _on_path(command) if path is not None else ""
     return (
-        f"`{command}` is not executable{where}; allow it with `chmod +x`, "
+        f"`{_command(launch)}`{where} is not executable; allow it with `chmod +x`, "
         "or put its interpreter in front"
     )

@@ -86,12 +86,17 @@ def agent_environment(
 def key_remover(*environments: Mapping[str, str]) -> Callable[[str], str]:
     """A function that puts the placeholder into a text wherever a real key of these
     environments stands in it, also a key that was set with its scheme, such as `Bearer KEY`."""
+    return placeholder_for(key_texts(*environments))
+
+
+def key_texts(*environments: Mapping[str, str]) -> set[str]:
+    """Every real key of these environments, also without its scheme."""
     keys: set[str] = set()
     for environment in environments:
         for name in KEY_VARIABLES:
             value = environment.get(name, "").strip()
             keys |= {value, *value.split()}
-    return placeholder_for(keys)
+    return keys
 
 
 def _with_loopback(hosts: str) -> str:

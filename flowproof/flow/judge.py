@@ -193,15 +193,23 @@ def _no_requests(phase: Phase, ended: AgentExit, lanes: Lanes) -> str:
         return "no model request had reached flowproof's proxy by then"
     if ended.status:
         return f"the agent {_ending(ended)} before it sent any model request"
-    consequence = "so nothing was recorded" if phase == "record" else "so nothing was tested"
-    return (
-        f"the agent ended without sending a model request to flowproof's proxy, {consequence}. "
-        "Most often its client takes its base URL from somewhere else than the variables that "
-        "flowproof sets (OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL, OLLAMA_HOST "
-        "…): map the variable it reads in agent.env, such as MY_BASE_URL: "
-        '"${flowproof.proxy_url}". '
-        f"{CLOUDS}"
-    )
+    return f"{_made_none(phase, lanes)}\n{_BASE_URL} {CLOUDS}"
+
+
+_BASE_URL = (
+    "If it did make one, it went elsewhere. Most often a client takes its base URL from somewhere "
+    "else than the variables that flowproof sets (OPENAI_BASE_URL, ANTHROPIC_BASE_URL, "
+    "GOOGLE_GEMINI_BASE_URL, OLLAMA_HOST …): map the variable it reads in agent.env, such as "
+    'MY_BASE_URL: "${flowproof.proxy_url}".'
+)
+
+
+def _made_none(phase: Phase, lanes: Lanes) -> str:
+    if phase == "record":
+        return "the agent made no model call, so nothing was recorded"
+    recorded = lanes.traffic.recorded
+    turns = "1 turn" if recorded == 1 else f"{recorded} turns"
+    return f"the agent made no model call; the recording has {turns}"
 
 
 def _beside(lanes: Lanes) -> str:

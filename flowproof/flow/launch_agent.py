@@ -1,12 +1,12 @@
 """Starts the agent with the proxy in its environment, and waits for its end. Before, it notes
-which files the command names: they decide what the agent does."""
+which files the command names, and which variables there are: they decide what the agent does."""
 
 from __future__ import annotations
 
 import os
 import re
 import stat
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -23,12 +23,15 @@ from flowproof.model.agent_exit import AgentExit
 from flowproof.model.flow_spec import Agent
 from flowproof.spec.variables import resolve
 
+MOST_NAMES = 1000
+_LONGEST_NAME = 200
 MOST_FILES = 20
 LARGEST = 16 * 1024 * 1024
 """So many files that a command names are noted, of so many bytes each."""
 _AT_ONCE = 1024 * 1024
 """A file of so many bytes is read before a thread for it would have started."""
 _WORDS = 1000
+_LONE = re.compile("[\ud800-\udfff]")
 _OPERATORS = re.compile(r"[;|&()<>\n]")
 
 
@@ -39,9 +42,10 @@ async def launch_agent(
     driver: Driver,
     cut: Callable[[AgentExit], None] | None = None,
     ready: Callable[[Launch], Awaitable[None]] | None = None,
+    seen_from: str = "",
 ) -> AgentExit:
-    """Run the agent to its end; `cut` is as in `Launch`, and `ready` is waited for before it
-    starts.
+    """Run the agent to its end; `cut` and `seen_from` are as in `Launch`, and `ready` is waited
+    for before it starts.
 
     :raises WorldError: if the system has nothing left to start it with.
     """
@@ -55,6 +59,7 @@ async def launch_agent(
         env=agent_environment(prepared.inherited, places, prepared.task, declared),
         timeout=agent.timeout,
         cut=cut,
+        seen_from=seen_from,
     )
     if ready is not None:
         await ready(launch)
@@ -79,6 +84,15 @@ def without_keys(ended: AgentExit, remove: Callable[[str], str]) -> AgentExit:
         stdout=replace(ended.stdout, text=remove(ended.stdout.text)),
         stderr=replace(ended.stderr, text=remove(ended.stderr.text)),
     )
+
+
+def variable_names(environment: Iterable[str]) -> tuple[str, ...]:
+    """The names of these variables, sorted, without what no text can hold. A long one is cut, and
+    the last says how many more than `MOST_NAMES` there are."""
+    names = sorted(_LONE.sub("\ufffd", name) for name in environment)
+    shown = [one if len(one) <= _LONGEST_NAME else f"{one[:_LONGEST_NAME]}…" for one in names]
+    more = len(names) - MOST_NAMES
+    return (*shown[:MOST_NAMES], f"… and {more} more") if more > 0 else tuple(shown)
 
 
 async def named_files(launch: Launch, job: FlowJob, digests: Digests) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from flowproof.errors import CapabilityError, ExitCode, FlowproofError, StaleTrace
 from flowproof.files import exhaustion, remedy, system_error
+from flowproof.flow.answered import answering, recording_of
 from flowproof.flow.boundary import Lanes
 from flowproof.flow.check import Checked, NotGreen
 from flowproof.flow.job import FlowJob
@@ -16,6 +17,7 @@ from flowproof.flow.judge import Judgement
 from flowproof.flow.resolve_env import Prepared
 from flowproof.graph.result import TaskEnd, sole
 from flowproof.model.agent_exit import AgentExit
+from flowproof.model.origin import Recording
 from flowproof.model.outcome import Verdict
 from flowproof.model.run_record import FileDigest, FlowRecord
 from flowproof.model.task_state import TaskState
@@ -82,8 +84,15 @@ def report(job: FlowJob, ends: Ends, started: str, *, debug: bool) -> FlowRecord
         traffic=lanes.traffic if isinstance(lanes, Lanes) else ModelTraffic(),
         agent=ended if isinstance(ended, AgentExit) else None,
         trajectory=judged.trajectory if judged else Trajectory(()),
-        environment=tuple(sorted(prepared.env)) if isinstance(prepared, Prepared) else (),
+        recording=_recording(ends.value("read_trace", "write_trace"), lanes),
     )
+
+
+def _recording(trace: object, lanes: object) -> Recording | None:
+    """Where the answers came from; of a recording that was not kept, only who gave them."""
+    if isinstance(trace, Trace):
+        return recording_of(trace)
+    return Recording(models=answering(lanes.turns)) if isinstance(lanes, Lanes) else None
 
 
 def _warnings(prepared: object, trace: object, judged: Checked | None) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
@@ -16,7 +15,12 @@ from flowproof.flow.agent_environment import key_remover
 from flowproof.flow.boundary import Lanes, ModelBoundary
 from flowproof.flow.compile import compile_flow
 from flowproof.flow.job import FlowJob, World
-from flowproof.flow.launch_agent import launch_agent, named_files, without_keys
+from flowproof.flow.launch_agent import (
+    launch_agent,
+    named_files,
+    variable_names,
+    without_keys,
+)
 from flowproof.flow.read_trace import read_trace
 from flowproof.flow.resolve_env import Prepared, resolve_env
 from flowproof.flow.settings import limits_from
@@ -93,6 +97,7 @@ class _Tasks:
         self._boundary: ModelBoundary | None = None
         self._cut: AgentExit | None = None
         self._inputs: list[tuple[str, str]] = []
+        self._environment: tuple[str, ...] = ()
 
     def started(self, node: TaskNode, at: float) -> None:
         """A task begins."""
@@ -140,11 +145,12 @@ class _Tasks:
         )
 
     def with_inputs(self, record: FlowRecord) -> FlowRecord:
-        """The record, with the files that the agent's command named as it was launched."""
+        """The record, with the files that the agent's command named as it was launched, and the
+        names of the variables that it was given."""
         from flowproof.model.run_record import FileDigest
 
         inputs = tuple(FileDigest(path, digest) for path, digest in self._inputs)
-        return dataclasses.replace(record, inputs=inputs)
+        return dataclasses.replace(record, inputs=inputs, environment=self._environment)
 
     async def _resolve_env(self, context: TaskContext) -> Prepared:
         return resolve_env(self._job, self._world.environ)
@@ -187,9 +193,11 @@ class _Tasks:
             self._cut = without_keys(ended, remove)
 
         async def ready(launch: Launch) -> None:
+            self._environment = variable_names(launch.env)
             self._inputs = await named_files(launch, self._job, self._world.digests)
 
-        ended = await launch_agent(agent, prepared, boundary.handles, driver, cut, ready)
+        seen_from = str(self._job.folder)
+        ended = await launch_agent(agent, prepared, boundary.handles, driver, cut, ready, seen_from)
         return without_keys(ended, remove)
 
     async def _collect_lanes(self, context: TaskContext) -> Lanes:
@@ -206,10 +214,11 @@ class _Tasks:
             _value(context, "collect_lanes", Lanes),
         )
 
-    async def _write_trace(self, context: TaskContext) -> Path:
+    async def _write_trace(self, context: TaskContext) -> Trace:
         from flowproof.flow.write_trace import write_trace
 
-        return write_trace(self._job, _value(context, "collect_lanes", Lanes), self._world.clock)
+        lanes = _value(context, "collect_lanes", Lanes)
+        return write_trace(self._job, lanes, self._world.clock, self._world.environ)
 
     async def _report(self, context: TaskContext) -> FlowRecord:
         from flowproof.flow.report import Ends, report

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import platform
 import sys
-from pathlib import Path
+from collections.abc import Mapping
 
 from flowproof.errors import WorldError
 from flowproof.flow.boundary import Lanes
+from flowproof.flow.held_keys import require_no_key
 from flowproof.flow.job import FlowJob
 from flowproof.model.clock import Clock, utc_text
 from flowproof.trace.document import Trace, recorded_mocks
@@ -15,9 +16,11 @@ from flowproof.trace.file import write_trace as write_file
 from flowproof.version import __version__
 
 
-def write_trace(job: FlowJob, lanes: Lanes, clock: Clock) -> Path:
-    """Write the trace, whole or not at all; its path.
+def write_trace(job: FlowJob, lanes: Lanes, clock: Clock, environ: Mapping[str, str]) -> Trace:
+    """Write the trace, whole or not at all, and return it. One that holds a key of the
+    environment is not written.
 
+    :raises KeyInTrace: if it does.
     :raises WorldError: if the system does not let it be written.
     """
     trace = Trace(
@@ -35,8 +38,9 @@ def write_trace(job: FlowJob, lanes: Lanes, clock: Clock) -> Path:
         side_calls=lanes.side_calls,
         unserved=lanes.traffic.unserved,
     )
+    require_no_key(trace, environ)
     try:
         write_file(job.trace_path, trace)
     except OSError as error:
         raise WorldError(f"cannot write {job.shown_trace}: {error.strerror}") from error
-    return job.trace_path
+    return trace

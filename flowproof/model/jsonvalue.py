@@ -72,13 +72,16 @@ def parse(
             parse_constant=_refuse_constant,
             object_pairs_hook=object_of,
         )
+        too_deep = max_depth is not None and deeper_than(value, max_depth)
     except UnicodeDecodeError as error:
         raise JsonError(f"not UTF-8 at byte {error.start}") from error
     except json.JSONDecodeError as error:
         raise JsonError(f"{error.msg} at line {error.lineno}, column {error.colno}") from error
     except RecursionError as error:
         raise JsonError("nested too deeply") from error
-    if max_depth is not None and deeper_than(value, max_depth):
+    except MemoryError as error:
+        raise JsonError("too large to read here: there is not enough memory") from error
+    if too_deep:
         raise JsonError(f"nested deeper than {max_depth} levels")
     return cast("JsonValue", value)
 

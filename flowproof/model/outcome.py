@@ -78,6 +78,11 @@ NO_ANSWER = "flowproof: the upstream gave no complete answer"
 """How the answer to a request begins to which a recording's upstream gave none."""
 NOT_SERVED = "flowproof serves no model API at"
 """How the answer to a request begins that no dialect serves."""
+REFUSALS = (REFUSED, CANNOT_RECORD, NO_ANSWER, NOT_SERVED)
+"""What an agent's output may repeat, mostly in the middle of a traceback."""
+
+EXTRA_CALL = "extra call"
+"""The kind of a divergence in which the agent asked once more than was recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,7 @@ class Divergence:
     (None where the recording holds none to compare), `request` the ordinal of the request in
     this run, among model requests or among side calls; both count from 1. `excerpt` shows the
     difference in a few lines, `sides` with more around it; None where no values are compared.
+    Of an `extra call` both show what it said last, beside nothing.
     """
 
     kind: str

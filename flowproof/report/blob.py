@@ -7,6 +7,7 @@ refused before anything large is read.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,7 +41,8 @@ class BlobHead:
     shards together run, of which there are `flows`. `selection` has the options that chose them,
     by name; `partial` says that they leave flows of the suite out, whatever the shard does.
     `folder` is that of the suite, relative to where it ran; empty where it lies elsewhere.
-    `discovered` is how many flows there were to choose from.
+    `discovered` is how many flows there were to choose from, and `left_out` names those that no
+    shard runs, as `Population` does.
     """
 
     flowproof: str
@@ -53,6 +55,7 @@ class BlobHead:
     partial: bool
     folder: str
     discovered: int = 0
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +97,20 @@ def render(record: RunRecord, head: BlobHead) -> Files:
         "partial": head.partial,
         "folder": head.folder,
         "discovered": head.discovered,
+        "left_out": [*_fitting(head.left_out)],
     }
     name = f"shard-{head.shard}-of-{head.shards}{SUFFIX}"
     return [(name, write(first).encode() + b"\n" + body)]
+
+
+def _fitting(paths: Sequence[str]) -> Iterator[str]:
+    """The first of these paths, as many as fit into a line of which much is left for the rest."""
+    left = _HEAD // 2
+    for path in paths:
+        left -= len(json.dumps(path)) + 1  # as ASCII: one odd path makes all of the line so
+        if left < 0:
+            return
+        yield path
 
 
 def find_blobs(places: Sequence[Path]) -> list[Blob]:

@@ -12,16 +12,7 @@ from typing import TextIO
 
 from flowproof.errors import ExitCode
 from flowproof.model.agent_exit import AgentExit
-from flowproof.model.outcome import (
-    CANNOT_RECORD,
-    NO_ANSWER,
-    NOT_SERVED,
-    REFUSED,
-    Divergence,
-    Passed,
-    Unjudged,
-    Verdict,
-)
+from flowproof.model.outcome import REFUSALS, Divergence, Passed, Unjudged, Verdict
 from flowproof.model.run_record import FlowRecord, RunRecord
 from flowproof.report.text import one_line, readable
 from flowproof.report.words import (
@@ -47,9 +38,6 @@ VERBOSE_LIMIT = 1000
 LIST_LIMIT = 20
 FEW = 10
 """A run of more flows is summed up at more length: its first lines are out of sight."""
-
-_REFUSALS = (REFUSED, CANNOT_RECORD, NO_ANSWER, NOT_SERVED)
-"""What an agent's output may repeat, mostly in the middle of a traceback."""
 
 
 def wants_color(stream: TextIO, environ: Mapping[str, str]) -> bool:
@@ -293,7 +281,7 @@ def _agent(agent: AgentExit, reason: str, style: Style, *, verbose: bool) -> lis
     lines = [] if end in reason or (agent.error and agent.error in reason) else [style.faint(end)]
     for name, captured in (("stdout", agent.stdout), ("stderr", agent.stderr)):
         text = captured.text if verbose else captured.tail
-        if not verbose and any(refusal in captured.text for refusal in _REFUSALS):
+        if not verbose and any(refusal in captured.text for refusal in REFUSALS):
             lines.append(style.faint(f"its {name} repeats what it was refused with; -v shows it"))
         elif text.strip():
             whole = text.strip() == captured.text.strip()

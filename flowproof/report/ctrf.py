@@ -16,6 +16,7 @@ from flowproof.model.clock import instant
 from flowproof.model.jsonvalue import JsonObject, JsonValue, write
 from flowproof.model.outcome import AssertionResult, Failed, Passed, Verdict
 from flowproof.model.run_record import AttemptRecord, FlowRecord, RunRecord
+from flowproof.model.web_address import web_address
 from flowproof.report.evidence_flow import milliseconds, name
 from flowproof.report.text import bounded, readable, without_colours
 from flowproof.report.words import exit_means, headline
@@ -119,7 +120,7 @@ def _environment(record: RunRecord) -> JsonObject:
     }
     source, origin = record.source, record.origin
     told = {
-        "buildUrl": origin.url if origin else "",
+        "buildUrl": web_address(origin.url) if origin else "",
         "repositoryUrl": source.repository if source else "",
         "commit": source.commit if source else "",
         "branchName": source.branch if source else "",

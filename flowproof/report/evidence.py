@@ -13,6 +13,7 @@ from datetime import timedelta
 from flowproof.model.clock import instant, utc_text
 from flowproof.model.jsonvalue import JsonObject, JsonValue, canonical, write
 from flowproof.model.run_record import RunRecord
+from flowproof.model.web_address import web_address
 from flowproof.report import run_json, statement
 from flowproof.report.evidence_flow import digests, entry, milliseconds, name, text
 from flowproof.report.evidence_population import Count, population
@@ -90,6 +91,14 @@ def run_digest(record: RunRecord) -> str:
     for piece in run_json.pieces(record):
         seen.update(piece.encode())
     return seen.hexdigest()
+
+
+def around(record: RunRecord, count: Count) -> JsonObject:
+    """All blocks but `flows` and `integrity`. The flows have been counted.
+
+    :raises CountsDiffer: if the counts of the run do not add up.
+    """
+    return _before(record) | _after(record, count)
 
 
 class _Digest:
@@ -189,7 +198,7 @@ def _who(record: RunRecord) -> JsonObject:
         "slots": record.slots,
         "system": name(origin.system) if origin else None,
         "trigger": name(origin.trigger) if origin else None,
-        "url": name(origin.url) if origin else None,
+        "url": web_address(origin.url) if origin else None,
     }
 
 

@@ -49,6 +49,7 @@ def entry(flow: FlowRecord, host: str) -> JsonObject:
         "path": name(flow.path),
         "phase": flow.phase,
         "reason": text(flow.reason),
+        "recording": _recording(flow),
         "spec": digest(flow.spec),
         "started": name(flow.started) or None,
         "tags": names(flow.tags),
@@ -121,6 +122,17 @@ def _agent(flow: FlowRecord) -> JsonObject | None:
         "status": flow.agent.status,
         "survivors": names(flow.agent.survivors),
         "timed_out": flow.agent.timed_out,
+    }
+
+
+def _recording(flow: FlowRecord) -> JsonObject | None:
+    found = flow.recording
+    if found is None:
+        return None
+    return {
+        "flowproof": name(found.flowproof) or None,
+        "models": names(found.models),
+        "recorded": name(found.recorded) or None,
     }
 
 

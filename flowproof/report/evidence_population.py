@@ -13,7 +13,7 @@ from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.model.outcome import Verdict
 from flowproof.model.phase import Phase
 from flowproof.model.run_record import FlowRecord, RunRecord
-from flowproof.report.evidence_flow import began, control, name, text
+from flowproof.report.evidence_flow import began, control, name, names, text
 
 
 class Count:
@@ -68,6 +68,7 @@ def population(record: RunRecord, count: Count) -> JsonObject:
         "discovered": found.discovered if found else None,
         "entries": count.entries,
         "flows": len(count.paths),
+        "left_out": names(found.left_out) if found else [],
         "not_begun": count.entries - count.began,
         "retried": count.retried,
         "selected": found.selected if found else None,
@@ -89,6 +90,10 @@ def require_sums(record: RunRecord, count: Count) -> None:
         return
     if not 0 <= whole.selected <= whole.discovered:
         raise CountsDiffer(f"{whole.selected} flows were selected of {whole.discovered} discovered")
+    if len(whole.left_out) > whole.deselected:
+        raise CountsDiffer(
+            f"{whole.deselected} flows were left out, and {len(whole.left_out)} are named"
+        )
     if whole.selected != len(count.paths):
         raise CountsDiffer(
             f"{whole.selected} flows were selected, and the run tells of {len(count.paths)}"

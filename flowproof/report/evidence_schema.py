@@ -105,7 +105,10 @@ _FLOW = _object(
         ),
         "driver": _TEXT,
         "duration_ms": _NUMBER,
-        "environment": {**_list(_TEXT), "description": "names of variables, never values"},
+        "environment": {
+            **_list(_TEXT),
+            "description": "names of all variables that the agent was started with, never values",
+        },
         "exit_code": _NUMBER,
         "host": _TEXT,
         "id": _TEXT,
@@ -115,6 +118,19 @@ _FLOW = _object(
         "path": _TEXT,
         "phase": _PHASE,
         "reason": _TEXT,
+        "recording": _maybe(
+            _object(
+                {
+                    "flowproof": _maybe(_TEXT, "no trace was kept that tells"),
+                    "models": {
+                        **_list(_TEXT),
+                        "description": "the names that models gave themselves in their answers",
+                    },
+                    "recorded": _maybe(_TEXT, "no trace was kept that tells"),
+                }
+            ),
+            "the flow did not come to read a trace or to ask a model",
+        ),
         "spec": _maybe(_FILE, "the flow did not come to run, as `reason` says"),
         "started": _maybe(_TEXT, "the flow did not begin, as `reason` says"),
         "tags": _list(_TEXT),
@@ -141,12 +157,16 @@ _POPULATION = _object(
         "discovered": _maybe(_COUNT, _UNASKED),
         "entries": {**_COUNT, "description": "of `flows`; one for each time a flow was to run"},
         "flows": {**_COUNT, "description": "different ones among the entries"},
+        "left_out": {
+            **_list(_TEXT),
+            "description": "paths of flows that were found and not selected; of many the first",
+        },
         "not_begun": _COUNT,
         "retried": _COUNT,
         "selected": _maybe(_COUNT, _UNASKED),
         "selection": {
             **_list({"type": "array", "prefixItems": [_TEXT, _TEXT], "minItems": 2, "maxItems": 2}),
-            "description": "options of the command line that chose flows, with their values",
+            "description": "the paths and options of the command line that chose flows",
         },
         "verdicts": _VERDICTS,
     }
@@ -172,7 +192,7 @@ _WHO: JsonObject = {
 }
 _WHAT: JsonObject = {
     "branch": _maybe(_TEXT, _UNASKED),
-    "changed": _maybe(_FLAG, _UNASKED),
+    "changed": _maybe(_FLAG, f"{_UNASKED}, or could not tell without running a filter"),
     "changes_sha256": _maybe(_TEXT, "nothing was changed, or it was too large to digest"),
     "commit": _maybe(_TEXT, _UNASKED),
     "inputs": _list(_FILE),

@@ -17,6 +17,7 @@ from flowproof.report.html_assets import inlined
 from flowproof.report.html_flow import flow_shown
 from flowproof.report.html_names import INDEX, PageNames
 from flowproof.report.html_row import FlowRow, flow_row
+from flowproof.report.html_seal import flow_seal, run_seal
 from flowproof.report.html_suite import suite_shown
 from flowproof.report.text import bounded, readable
 
@@ -40,11 +41,14 @@ def render(record: RunRecord) -> Iterator[tuple[str, Content]]:
     rows: list[FlowRow] = []
     controls: dict[str, Control] = {}
     page = _environment().get_template(_FLOW)
+    seal = run_seal(record)
     for (flow, row), following in _with_next(_rows(record.flows)):
         shown = page.render(
             record=record,
             row=row,
             view=flow_shown(flow),
+            seal=seal,
+            flow_seal=flow_seal(row.page, flow),
             before=rows[-1] if rows else None,
             after=following[1] if following else None,
             inlined=inlined(),
@@ -55,7 +59,7 @@ def render(record: RunRecord) -> Iterator[tuple[str, Content]]:
             controls.setdefault(flow.control.id, flow.control)
     index = _environment().get_template(_INDEX)
     view = suite_shown(record, rows, controls)
-    yield INDEX, index.generate(record=record, view=view, inlined=inlined())
+    yield INDEX, index.generate(record=record, view=view, seal=seal, inlined=inlined())
 
 
 def prepare() -> None:

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Literal, TypeAlias
 
-from flowproof.model.outcome import Divergence, Sides
+from flowproof.model.outcome import EXTRA_CALL, Divergence, Sides
 from flowproof.report.html_marks import WORK, Piece, Work, alike, common, marked, whole
 
 LONGEST_SIDE = 6_000
@@ -40,7 +40,8 @@ class Row:
 class DiffShown:
     """A divergence, ready to be laid out. `kind` and `path` say where it is; `left` and `right`
     head the two sides, of which `absent` names the one that has nothing there. `above` and
-    `below` tell how much is left out; `blanks` whether white space is marked."""
+    `below` tell how much is left out; `blanks` whether white space is marked. `nothing` is what
+    stands on a side that has nothing."""
 
     message: str
     kind: str
@@ -52,11 +53,13 @@ class DiffShown:
     above: str = ""
     below: tuple[str, str] = ("", "")
     blanks: bool = False
+    nothing: str = "nothing here"
 
 
 def diff_shown(found: Divergence) -> DiffShown:
     """The view of a divergence; it has no rows where no values are compared."""
     sides = found.sides or _of_excerpt(found)
+    extra = found.kind == EXTRA_CALL
     if sides is None:
         rows: tuple[Row, ...] = ()
         absent: Literal["", "left", "right"] = ""
@@ -67,13 +70,14 @@ def diff_shown(found: Divergence) -> DiffShown:
         message=found.message,
         kind=found.kind,
         path=found.path or "",
-        left="Recorded" if found.turn is None else f"Recorded, turn {found.turn}",
+        left="Recorded" if found.turn is None or extra else f"Recorded, turn {found.turn}",
         right=f"This run, request {found.request}",
         rows=rows,
         absent=absent,
         above=_left_out(sides.above) if sides else "",
         below=_below(sides) if sides else ("", ""),
         blanks=any(piece.kind == "blank" for row in rows for piece in (*row.left, *row.right)),
+        nothing="nothing more was recorded" if extra else "nothing here",
     )
 
 

@@ -5,15 +5,20 @@ Everything is from the record; what it does not hold is told as not recorded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from flowproof.model.outcome import Verdict
 from flowproof.model.run_record import RunRecord
+from flowproof.model.web_address import web_address
+from flowproof.report.html_row import FlowRow
+from flowproof.report.text import shortened
 from flowproof.report.words import counts_line, exit_means, seconds
 
 UNKNOWN = "not recorded"
+_MODELS = 20
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -37,13 +42,13 @@ class FactGroup:
     facts: tuple[Fact, ...]
 
 
-def evidence_groups(record: RunRecord) -> tuple[FactGroup, ...]:
-    """All that identifies the run and what it ran on."""
+def evidence_groups(record: RunRecord, rows: Sequence[FlowRow] = ()) -> tuple[FactGroup, ...]:
+    """All that identifies the run and what it ran on; `rows` are of its flows."""
     groups = (
         FactGroup("Identity", tuple(_identity(record))),
         FactGroup("Who and where", tuple(_who(record))),
         FactGroup("When", tuple(_when(record))),
-        FactGroup("What was tested", tuple(_what(record))),
+        FactGroup("What was tested", (*_what(record), *_answered(rows))),
         FactGroup("Population", tuple(_population(record))),
     )
     return groups
@@ -57,6 +62,11 @@ def moment(text: str, later: float = 0.0) -> str:
     except (ValueError, OverflowError):
         return text
     return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M:%S} UTC"
+
+
+def day(text: str) -> str:
+    """The day of such a time, in UTC."""
+    return moment(text).partition(",")[0]
 
 
 def _identity(record: RunRecord) -> Iterator[Fact]:
@@ -82,8 +92,8 @@ def _who(record: RunRecord) -> Iterator[Fact]:
     if origin and origin.system:
         yield Fact("Operating system", f"{origin.system} {origin.kernel}".strip())
     if origin and origin.url:
-        web = origin.url.startswith(("https://", "http://"))
-        yield Fact("Page of the CI run", origin.url, "link" if web else "code")
+        kind = "link" if web_address(origin.url) else "code"
+        yield Fact("Page of the CI run", origin.url, kind)
 
 
 def _when(record: RunRecord) -> Iterator[Fact]:
@@ -110,7 +120,25 @@ def _what(record: RunRecord) -> Iterator[Fact]:
         yield Fact(f"SHA-256 of {file.path}", file.sha256, "code")
 
 
-def _changes(changed: bool) -> str:
+def _answered(rows: Sequence[FlowRow]) -> Iterator[Fact]:
+    """Which models answered, and when the recordings were made that answered in their place."""
+    models = Counter(model for row in rows for model in row.models)
+    if models:
+        named = [
+            f"{model} ({count:,} {'flow' if count == 1 else 'flows'})"
+            for model, count in models.most_common(_MODELS)
+        ]
+        more = [f"and {len(models) - _MODELS:,} more"] if len(models) > _MODELS else []
+        yield Fact("Models that answered", shortened(", ".join([*named, *more]), 2_000))
+    made = sorted(row.recorded for row in rows if row.recorded and row.phase == "replay")
+    if made:
+        days = dict.fromkeys((day(made[0]), day(made[-1])))
+        yield Fact("Recordings made", shortened(" to ".join(days), 200))
+
+
+def _changes(changed: bool | None) -> str:
+    if changed is None:
+        return "unknown: some files go through a filter of the repository, and none was run"
     return "yes: the commit alone does not tell what ran" if changed else "none"
 
 

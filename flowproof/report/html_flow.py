@@ -20,7 +20,7 @@ from flowproof.report.diagram.timeline import Timeline, task_timeline
 from flowproof.report.html_body import Body, Room
 from flowproof.report.html_conversation import TalksShown, talks_shown
 from flowproof.report.html_diff import DiffShown, diff_shown
-from flowproof.report.html_inputs import InputsShown, inputs_shown
+from flowproof.report.html_inputs import InputsShown, answered_by, inputs_shown
 from flowproof.report.text import shortened, without_colours
 from flowproof.report.words import (
     PROVES,
@@ -86,12 +86,14 @@ class AttemptShown:
 
 @dataclass(frozen=True, slots=True)
 class FlowShown:
-    """One flow, everything in words. `ended` says how its agent did, and `ran` how long it ran;
+    """One flow, everything in words. `answered` says where its answers come from, `ended` how its
+    agent did, and `ran` how long it ran;
     `contained` what its containment means; `proves` what the flow shows and what it does not."""
 
     record: FlowRecord
     words: Words
     time: str
+    answered: str
     reason: Body | None
     control: tuple[tuple[str, str], ...]
     attempts: tuple[AttemptShown, ...]
@@ -124,6 +126,7 @@ def flow_shown(flow: FlowRecord) -> FlowShown:
         record=flow,
         words=VERDICTS[flow.verdict],
         time=seconds(flow.duration),
+        answered=answered_by(flow),
         reason=room.prose(flow.reason) if flow.reason else None,
         control=tuple(_control(flow.control)) if flow.control else (),
         attempts=attempts,

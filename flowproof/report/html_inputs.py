@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from flowproof.model.origin import Recording
 from flowproof.model.run_record import FlowRecord
-from flowproof.report.html_facts import Fact, moment
+from flowproof.report.html_facts import Fact, day, moment
 from flowproof.report.text import shortened
 from flowproof.report.words import EXIT_MEANS, seconds
 
 _MOST = 1_000
 _LINE = 2_000
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,39 @@ def inputs_shown(flow: FlowRecord) -> InputsShown:
     )
 
 
+def answered_by(flow: FlowRecord) -> str:
+    """Where the answers of a flow come from, as one sentence; empty where there were none."""
+    found = flow.recording
+    if found is None or (flow.phase == "record" and not found.models):
+        return ""
+    models = ", ".join(shortened(one, 100) for one in found.models[:_NAMED])
+    if (more := len(found.models) - _NAMED) > 0:
+        models += f" and {more} more"
+    if flow.phase == "record":
+        return f"Recorded against {models}."
+    told = (
+        f" of {shortened(day(found.recorded), 100)}" if found.recorded else "",
+        f" of {models}" if models else "",
+    )
+    if not any(told):
+        return (
+            f"Replayed from a recording by flowproof {shortened(found.flowproof, 100)}, which "
+            "tells neither when it was made nor which model answered."
+        )
+    return f"Replayed from a recording{''.join(told)}."
+
+
+def _recording(found: Recording) -> Iterator[Fact]:
+    if found.models:
+        yield Fact("Models that answered", shortened(", ".join(found.models), _LINE), "code")
+    else:
+        yield Fact("Models that answered", "no answer tells")
+    if found.recorded:
+        yield Fact("Recorded", shortened(moment(found.recorded), _LINE))
+    if found.flowproof:
+        yield Fact("Recorded by", f"flowproof {shortened(found.flowproof, 100)}")
+
+
 def _files(flow: FlowRecord) -> Iterator[InputFile]:
     if flow.spec:
         yield InputFile("Spec", flow.spec.path, flow.spec.sha256)
@@ -56,6 +91,8 @@ def _files(flow: FlowRecord) -> Iterator[InputFile]:
 def _facts(flow: FlowRecord) -> Iterator[Fact]:
     replayed = flow.phase == "replay"
     yield Fact("Phase", "replayed from its trace" if replayed else "recorded against the model")
+    if flow.recording:
+        yield from _recording(flow.recording)
     if flow.started:
         yield Fact("Started", moment(flow.started))
     if flow.offset is not None:

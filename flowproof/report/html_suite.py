@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from flowproof.errors import ExitCode
 from flowproof.model.flow_spec import Control
+from flowproof.model.origin import MOST_LEFT_OUT
 from flowproof.model.outcome import Verdict
 from flowproof.model.phase import Phase
 from flowproof.model.run_record import RunRecord
@@ -82,7 +83,9 @@ class SlowShown:
 @dataclass(frozen=True, slots=True)
 class SuiteShown:
     """The whole run, everything in words. `stages` are counts that lead from what was found to
-    what ran. `columns` names those columns of the table that tell flows apart."""
+    what ran. `passed_warned` says how many flows passed with warnings, `warned` counts all that
+    have some. `unselected` are the paths of flows that were not to run, and `more_unselected`
+    counts others. `columns` names those columns of the table that tell flows apart."""
 
     title: str
     tone: str
@@ -95,6 +98,10 @@ class SuiteShown:
     counts: str
     shares: tuple[Share, ...]
     exit_says: str
+    passed_warned: str
+    warned: int
+    unselected: tuple[str, ...]
+    more_unselected: int
     failures: tuple[FlowRow, ...]
     listed: tuple[FlowRow, ...]
     unlisted: int
@@ -121,6 +128,7 @@ def suite_shown(
     phases = in_phases(record, (row.phase for row in rows if row.ran))
     tone = run_tone(record)
     contained = {row.containment for row in rows}
+    left_out = record.population.left_out[:MOST_LEFT_OUT] if record.population else ()
     return SuiteShown(
         title=headline(record),
         tone=tone,
@@ -133,6 +141,12 @@ def suite_shown(
         counts=counts_line(record),
         shares=tuple(_shares(record)),
         exit_says=_exit_says(record),
+        passed_warned=_passed_warned(rows),
+        warned=sum(row.warned > 0 for row in rows),
+        unselected=left_out,
+        more_unselected=max(0, record.population.deselected - len(left_out))
+        if record.population
+        else 0,
         failures=tuple(row for row in failed if row.diagnosis is not None),
         listed=tuple(listed[:LISTED]),
         unlisted=max(0, len(listed) - LISTED),
@@ -146,7 +160,7 @@ def suite_shown(
         changes=duration_changes(rows, SLOWEST),
         slowest=tuple(_slowest(rows)),
         proves=proves(record, phases) if any(phases.values()) else (),
-        evidence=evidence_groups(record),
+        evidence=evidence_groups(record, rows),
     )
 
 
@@ -178,6 +192,13 @@ def _exit_says(record: RunRecord) -> str:
     if record.exit_code is ExitCode.PASSED:
         return ""
     return f"Exit code {int(record.exit_code)}: {exit_means(record)}."
+
+
+def _passed_warned(rows: Sequence[FlowRow]) -> str:
+    """How many flows passed and deserve a look all the same."""
+    found = sum(row.green and row.ran and row.warned > 0 for row in rows)
+    flows = "1 flow" if found == 1 else f"{found:,} flows"
+    return f"{flows} passed with warnings." if found else ""
 
 
 def _stages(record: RunRecord) -> Iterator[tuple[int, str]]:
@@ -272,9 +293,9 @@ def _controls(
 
 
 def _slowest(rows: Sequence[FlowRow]) -> Iterator[SlowShown]:
-    slow = sorted(rows, key=lambda row: -row.duration)[:SLOWEST]
+    slow = sorted((row for row in rows if row.ran), key=lambda row: -row.duration)[:SLOWEST]
     # Of a few flows the table says as much.
-    if len(rows) < 5 or not slow[0].duration > 0:
+    if len(rows) < 5 or not slow or not slow[0].duration > 0:
         return
     for row in slow:
         yield SlowShown(row, max(4, round(1000 * max(0.0, row.duration) / slow[0].duration)))

@@ -78,7 +78,7 @@ def _population(blobs: Sequence[Blob], records: Sequence[RunRecord]) -> Populati
         return None
     head = blobs[0].head
     selection = tuple(option for option in found.selection if option[0] != "--shard")
-    return Population(max(head.discovered, head.flows), head.flows, selection)
+    return Population(max(head.discovered, head.flows), head.flows, selection, head.left_out)
 
 
 def require_one_run(blobs: Sequence[Blob]) -> None:

@@ -96,9 +96,10 @@ def one_source(
         for blob, record in zip(blobs, records, strict=True)
         if record.source is not None
     ]
+    known = [one for one in told if one[1].changed is not None]
     for blob, source in told:
-        first, other = told[0]
-        if _state(source) != _state(other):
+        first, other = (known or told)[0]
+        if _contradict(source, other):
             raise UsageError(
                 f"{first.called} and {blob.called} are of different commits: "
                 f"{one_line(_state(other), 100)} and {one_line(_state(source), 100)}; run all "
@@ -115,14 +116,21 @@ def one_source(
         found[0],
         repository=agreed(source.repository for source in found),
         branch=agreed(source.branch for source in found),
+        changed=other.changed if other.changed or len(known) == len(told) else None,
         changes=changes,
     )
     differ = merged.changed and any(source.changes != changes for source in found)
     return merged, ("the changes to the commit differ between shards",) if differ else ()
 
 
+def _contradict(one: Source, other: Source) -> bool:
+    unknown = one.changed is None or other.changed is None
+    return one.commit != other.commit or not (unknown or one.changed == other.changed)
+
+
 def _state(source: Source) -> str:
-    return f"{source.commit}{' with changes' if source.changed else ''}"
+    changes = {True: " with changes", False: "", None: ", perhaps with changes"}
+    return f"{source.commit}{changes[source.changed]}"
 
 
 def one_origin(parts: Sequence[Origin | None]) -> Origin | None:

@@ -96,6 +96,13 @@ def load(text: str) -> RunRecord:
     if len(text) > MAX_CHARACTERS:
         raise RunRecordUnreadable(f"longer than {MAX_CHARACTERS:,} characters")
     try:
+        return _load(text)
+    except MemoryError as error:
+        raise RunRecordUnreadable("too large to read here: there is not enough memory") from error
+
+
+def _load(text: str) -> RunRecord:
+    try:
         # Tool arguments may use all of the depth by themselves.
         value = parse(text, max_depth=MAX_DEPTH + 20)
     except JsonError as error:

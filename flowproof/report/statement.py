@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from flowproof.model.jsonvalue import JsonObject, JsonValue, write
 from flowproof.model.outcome import Verdict
 from flowproof.model.run_record import FileDigest, FlowRecord, RunRecord
+from flowproof.model.web_address import web_address
 from flowproof.report.evidence_flow import name
 
 FILE_NAME = "statement.intoto.json"
@@ -44,8 +45,8 @@ def pieces(record: RunRecord, evidence: str, sha256: str) -> Iterator[str]:
         "warnedTests": tests["warned"],
         "failedTests": tests["failed"],
     }
-    if record.origin is not None and record.origin.url:
-        predicate["url"] = name(record.origin.url)
+    if record.origin is not None and (url := web_address(record.origin.url)):
+        predicate["url"] = url
     statement: JsonObject = {
         "_type": STATEMENT,
         "subject": _subjects(record, inputs, FileDigest(evidence, sha256)),
@@ -95,7 +96,7 @@ def _subjects(record: RunRecord, inputs: _Inputs, evidence: FileDigest) -> list[
     if source is not None and commit:
         named: JsonObject = {"name": name(source.repository)} if source.repository else {}
         subjects.append({**named, "digest": {"gitCommit": commit}})
-    if source is None or not commit or source.changed:
+    if source is None or not commit or source.changed is not False:
         subjects += _described(inputs.tested)
     return [*subjects, *_described({(evidence.path, evidence.sha256)})]
 

@@ -16,10 +16,13 @@ from pathlib import Path
 
 from flowproof.errors import FlowproofError, UsageError, WorldError
 from flowproof.files import exhausted, shortened, system_error, write_atomic
+from flowproof.report.html_names import FOLDER as PAGES
 
 FILE_NAME = "SHA256SUMS"
-MOST = 100_000
+MOST = 300_000
 """The most files, or folders, that a reports folder has."""
+_BESIDE_PAGES = 10
+"""No more files of ours are beside the pages of flows."""
 ONLY_WRITTEN = b"# flowproof: this folder holds more than reports, and only these are listed\n"
 
 _TEMPORARY = re.compile(r"\.flowproof-[0-9a-f]{16}\.tmp")
@@ -72,11 +75,18 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\[\\nr]", lambda found: back[found[0]], text)
 
 
-def files_below(folder: Path, most: int = MOST) -> Iterator[str]:
+def files_below(
+    folder: Path,
+    most: int = MOST,
+    left_out: list[str] | None = None,
+    odd: list[str] | None = None,
+) -> Iterator[str]:
     """The names of all regular files below a folder, relative to it with `/`, in no order.
 
-    Links are not followed, the folder's own list and temporary files of ours are left out, and
-    so is a folder inside that has a list of its own.
+    Links are not followed: they, pipes and the like are put into `odd`. The folder's own list and
+    temporary files of ours are left out, and so is a folder inside that has a list of its own,
+    which is put into `left_out`. The folder of pages is never left out: whatever is put there
+    stands beside ours.
 
     :raises OSError: if a folder cannot be read.
     :raises UsageError: if there are more than `most`.
@@ -87,14 +97,23 @@ def files_below(folder: Path, most: int = MOST) -> Iterator[str]:
         with os.scandir(folder / below) as entries:
             inside = list(_bounded(entries, folder, most, seen))
         seen += len(inside)
-        if below and any(one.name == FILE_NAME and _is_file(one) for one in inside):
+        own = below and below != f"{PAGES}/" and any(_is_list(one) for one in inside)
+        if own:
+            _noted(below, left_out)
             continue
         for one in inside:
             name = f"{below}{one.name}"
             if one.is_dir(follow_symlinks=False):
                 waiting.append(f"{name}/")
-            elif _is_file(one) and name != FILE_NAME and not _TEMPORARY.fullmatch(one.name):
+            elif not _is_file(one):
+                _noted(name, odd)
+            elif name != FILE_NAME and not _TEMPORARY.fullmatch(one.name):
                 yield name
+
+
+def _noted(name: str, where: list[str] | None) -> None:
+    if where is not None:
+        where.append(name)
 
 
 def _bounded(
@@ -107,6 +126,10 @@ def _bounded(
                 "for a list of digests; choose a folder for reports alone with --reports-dir"
             )
         yield one
+
+
+def _is_list(entry: os.DirEntry[str]) -> bool:
+    return entry.name == FILE_NAME and _is_file(entry)
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -131,6 +154,27 @@ def file_digest(path: Path, limit: int | None = None) -> str:
     finally:
         os.close(descriptor)
     return digest.hexdigest()
+
+
+def require_room(folder: Path, pages: int, *, only_written: bool, most: int = MOST) -> None:
+    """See, before so many pages are made, that a list has room for them and for what else is in
+    the folder.
+
+    :raises UsageError: if it has not, or the folder cannot be read.
+    """
+    others = _BESIDE_PAGES
+    if not only_written and folder.is_dir():
+        try:
+            found = files_below(folder, most)
+            others += sum(not name.startswith(f"{PAGES}/") for name in found)
+        except OSError as error:
+            raise _unwritable(error) from error
+    if pages + others > most:
+        raise UsageError(
+            f"{pages:,} pages of flows are more than a list of digests may name together with "
+            f"what is in {shortened(str(folder))} ({most:,} files); leave out the report html, or "
+            "run the suite in shards and report each by itself"
+        )
 
 
 def holds_more(folder: Path, places: Iterable[Path]) -> bool:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from flowproof.errors import RunRecordUnreadable, UsageError
 from flowproof.files import read_regular, shortened, system_error
 from flowproof.model.run_record import FileDigest, RunRecord
-from flowproof.report import evidence, run_json
+from flowproof.report import evidence, run_json, statement
+from flowproof.report.html_names import FOLDER as PAGES
 from flowproof.report.sums import (
     FILE_NAME,
     ONLY_WRITTEN,
@@ -26,8 +28,9 @@ from flowproof.report.sums import (
     files_below,
     read_sums,
 )
-from flowproof.report.verify_evidence import evidence_problems
-from flowproof.report.verify_reports import Finding, Remade, record_problems, remade
+from flowproof.report.verify_evidence import evidence_problems, statement_problems
+from flowproof.report.verify_files import MISSING, Finding, Unchecked
+from flowproof.report.verify_reports import Remade, is_report, record_problems, remade
 
 LARGEST = 4 << 30
 """How many bytes a file may have that is read."""
@@ -40,46 +43,51 @@ _LINKS = (errno.ELOOP, errno.EMLINK)
 @dataclass(frozen=True, slots=True)
 class Verified:
     """What was recomputed: how many files, which kinds of reports were made again and were the
-    same, how many inputs. `findings` are all that differs; `notes` say what was left out."""
+    same, how many inputs. `findings` are all that differs, and `unchecked` what could not be
+    compared; `notes` name what is no part of the folder's claims."""
 
     files: int
     reports: tuple[str, ...]
     inputs: int
     findings: tuple[Finding, ...]
+    unchecked: tuple[Unchecked, ...]
     notes: tuple[str, ...]
 
 
-def verify(folder: Path, inputs: Path | None = None, *, distribution: str = "") -> Verified:
+def verify(
+    folder: Path,
+    inputs: Path | None = None,
+    *,
+    within: Path | None = None,
+    distribution: str = "",
+) -> Verified:
     """Compare a reports folder with its list of digests, with its run record, and with itself.
 
     With `inputs`, the specs, traces and other files that the record names are compared with
-    those in that folder. `distribution` is the digest of this flowproof's own files: only the
-    flowproof that wrote a report makes the same bytes again.
+    those in that folder; none outside of `within` is read, such as the repository that it lies in,
+    by default the folder itself. `distribution` is the digest of this flowproof's own files: only
+    the flowproof that wrote a report makes the same bytes again.
 
     :raises UsageError: if there is nothing that could be compared.
     """
     listed, only_written = _listed(folder)
     found, findings = _compared(folder, listed)
-    if not only_written:
-        findings += [
-            Finding(name, f"is not in {FILE_NAME}")
-            for name in sorted(_below(folder))
-            if name not in listed
-        ]
+    unlisted, notes = _unlisted(folder, listed, only_written=only_written)
+    findings += unlisted
     record, told = _record(folder, found)
     findings += told
-    findings += _evidence(folder, found)
-    again = remade(record, found, folder, distribution) if record else Remade()
-    notes = list(again.notes)
-    if run_json.FILE_NAME not in listed:
-        notes.append(f"there is no {run_json.FILE_NAME}: no report could be made again")
-    findings += again.findings
+    findings += _evidence(folder, found, listed)
+    broken = record is None and run_json.FILE_NAME in found  # which is told
+    again = Remade() if broken else remade(record, found, folder, distribution)
+    known = {one.file for one in findings}
+    findings += (one for one in again.findings if one.problem != MISSING or one.file not in known)
     compared = 0
     if inputs is not None:
-        compared, differing, outside = _inputs(record, inputs)
+        compared, differing = _inputs(record, inputs, within or inputs)
         findings += differing
-        notes += outside
-    return Verified(len(listed), again.kinds, compared, tuple(findings), tuple(notes))
+    return Verified(
+        len(listed), again.kinds, compared, tuple(findings), tuple(again.unchecked), tuple(notes)
+    )
 
 
 def _listed(folder: Path) -> tuple[dict[str, str], bool]:
@@ -161,11 +169,44 @@ def _refusal(error: OSError) -> str:
     return f"cannot be read: {error.strerror or type(error).__name__}"
 
 
-def _below(folder: Path) -> Iterator[str]:
+def _unlisted(
+    folder: Path, listed: Container[str], *, only_written: bool
+) -> tuple[list[Finding], list[str]]:
+    """What is there and not in the list, and notes of what the list does not cover. Of a folder
+    that holds more than reports, whatever looks like a report is covered all the same: the list
+    says of itself that it is of such a folder, and anybody may have written that."""
+    left_out: list[str] = []
+    odd: list[str] = []
+    notes: list[str] = []
     try:
-        yield from files_below(folder)
+        if only_written:
+            notes.append(f"{FILE_NAME} says that it lists the reports alone: no other file counts")
+            there = list(_beside(folder))
+        else:
+            there = list(files_below(folder, left_out=left_out, odd=odd))
     except OSError as error:
         raise UsageError(f"cannot be read: {system_error(error)}") from error
+    there += filter(is_report, odd)
+    new = [name for name in sorted(there) if name not in listed]
+    notes += (
+        f"{name} has a {FILE_NAME} of its own, and is no part of this: verify it by itself"
+        for name in sorted(left_out)
+    )
+    notes += (
+        f"{name} is a link or no regular file, and no part of this"
+        for name in sorted(odd)
+        if name not in listed and not is_report(name)
+    )
+    return [Finding(name, f"is not in {FILE_NAME}") for name in new], notes
+
+
+def _beside(folder: Path) -> Iterator[str]:
+    """What has the name of a report, and is no folder."""
+    for below in ("", f"{PAGES}/"):
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder / below) as entries:
+            for one in entries:
+                if is_report(f"{below}{one.name}") and not one.is_dir(follow_symlinks=False):
+                    yield f"{below}{one.name}"
 
 
 def _record(folder: Path, found: dict[str, str]) -> tuple[RunRecord | None, list[Finding]]:
@@ -187,34 +228,40 @@ def _record(folder: Path, found: dict[str, str]) -> tuple[RunRecord | None, list
     return record, [Finding(name, problem) for problem in record_problems(record)]
 
 
-def _evidence(folder: Path, found: dict[str, str]) -> list[Finding]:
-    name = evidence.FILE_NAME
-    if name not in found:
-        return []
-    try:
-        data = read_regular(folder / name, run_json.MAX_CHARACTERS)
-    except OSError as error:
-        return [Finding(name, _refusal(error))]
-    if data is None:
-        return [Finding(name, f"larger than {run_json.MAX_CHARACTERS >> 20} MiB")]
-    return [
-        Finding(name, problem) for problem in evidence_problems(data, found.get(run_json.FILE_NAME))
-    ]
+def _evidence(folder: Path, found: dict[str, str], listed: Container[str]) -> Iterator[Finding]:
+    """What evidence and statement say against themselves and against what they name."""
+    for name, names, problems in (
+        (evidence.FILE_NAME, run_json.FILE_NAME, evidence_problems),
+        (statement.FILE_NAME, evidence.FILE_NAME, statement_problems),
+    ):
+        if name not in found:
+            continue
+        if names not in listed:
+            yield Finding(names, f"{MISSING}, and {name} is about it")
+        try:
+            data = read_regular(folder / name, run_json.MAX_CHARACTERS)
+        except OSError as error:
+            yield Finding(name, _refusal(error))
+            continue
+        if data is None:
+            yield Finding(name, f"larger than {run_json.MAX_CHARACTERS >> 20} MiB")
+        else:
+            yield from (Finding(name, problem) for problem in problems(data, found.get(names)))
 
 
-def _inputs(record: RunRecord | None, folder: Path) -> tuple[int, list[Finding], list[str]]:
-    """How many inputs of a run are the same in a folder, those that differ, and notes."""
+def _inputs(record: RunRecord | None, folder: Path, within: Path) -> tuple[int, list[Finding]]:
+    """How many inputs of a run are the same in a folder, and those that differ."""
     if record is None:
         raise UsageError(f"--inputs needs a {run_json.FILE_NAME} that can be read")
     if not folder.is_dir():
         raise UsageError(f"{shortened(str(folder))}: no such folder")
-    root = folder.resolve()
-    same, findings, notes = 0, [], []
+    root, whole = folder.resolve(), within.resolve()
+    same, findings = 0, []
     for path, sha256 in sorted(set(_named(record))):
         try:
             place = (root / path).resolve()
-            if not place.is_relative_to(root):
-                notes.append(f"{path} lies outside of that folder, and was not compared")
+            if not place.is_relative_to(whole):
+                findings.append(Finding(path, f"input leads out of {whole}, and is not read"))
                 continue
             now = file_digest(place, LARGEST)
         except ValueError:
@@ -226,7 +273,7 @@ def _inputs(record: RunRecord | None, folder: Path) -> tuple[int, list[Finding],
             same += now == sha256
             if now != sha256:
                 findings.append(Finding(path, f"input changed since: now {now}, then {sha256}"))
-    return same, findings, notes
+    return same, findings
 
 
 def _named(record: RunRecord) -> Iterator[tuple[str, str]]:

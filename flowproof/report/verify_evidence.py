@@ -1,4 +1,5 @@
-"""Recomputes the chain, the head and the counts of `evidence.json`, which `evidence` wrote."""
+"""Recomputes the chain, the head and the counts of `evidence.json`, which `evidence` wrote, and
+looks at what `statement` says of it."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Iterator
 
 from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse
 from flowproof.model.outcome import Verdict
-from flowproof.report.evidence import FIRST, SCHEMA, link, sealed
+from flowproof.report.evidence import FILE_NAME, FIRST, SCHEMA, link, sealed
 from flowproof.report.text import one_line
 
 _DEPTH = 20
@@ -38,6 +39,28 @@ def evidence_problems(data: bytes, run_json_sha256: str | None) -> Iterator[str]
     if run_json_sha256 is not None and integrity.get("run_json_sha256") != run_json_sha256:
         yield "is of another run.json than the one beside it"
     yield from _counts(flows, value.get("population"))
+
+
+def statement_problems(data: bytes, evidence_sha256: str | None) -> Iterator[str]:
+    """What is wrong with the text of a `statement.intoto.json`, each as the rest of a sentence.
+
+    `evidence_sha256` is the digest of the `evidence.json` beside it, if there is one.
+    """
+    try:
+        value = parse(data, max_depth=_DEPTH)
+    except JsonError as error:
+        yield f"is not JSON: {error}"
+        return
+    subjects = value.get("subject") if isinstance(value, dict) else None
+    about = [
+        one.get("digest")
+        for one in (subjects if isinstance(subjects, list) else [])
+        if isinstance(one, dict) and one.get("name") == FILE_NAME
+    ]
+    if not about:
+        yield f"is not about an {FILE_NAME}"
+    elif evidence_sha256 is not None and {"sha256": evidence_sha256} not in about:
+        yield f"is about another {FILE_NAME} than the one beside it"
 
 
 def _chain(flows: list[JsonValue], integrity: JsonObject) -> Iterator[str]:

@@ -1,35 +1,25 @@
 """What a run record says against itself, and reports made again of it, compared byte for byte.
+Where another flowproof made them, what they say is compared with the record instead.
 
 `verify` calls it with the digests of the files that are there.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from xml.etree.ElementTree import ParseError
 
-from flowproof.errors import CountsDiffer, ExitCode
+from flowproof.errors import ExitCode
 from flowproof.model.outcome import Verdict
 from flowproof.model.run_record import RunRecord, combined_exit_code
-from flowproof.report import ctrf, evidence, html, junit, run_json
+from flowproof.report import ctrf, evidence, html, junit, run_json, statement, verify_facts
+from flowproof.report import verify_pages as pages
 from flowproof.report.text import one_line
-from flowproof.report.write import Content, Files
+from flowproof.report.verify_files import Finding, Unchecked, differing
+from flowproof.report.verify_junit import junit_differs, junit_problems
+from flowproof.report.write import Files
 from flowproof.version import __version__
-
-ATTACHED = b"[[ATTACHMENT|"
-_CHUNK = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A file with what is wrong with it, as the rest of a sentence."""
-
-    file: str
-    problem: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +28,14 @@ class Remade:
 
     kinds: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
-    notes: tuple[str, ...] = ()
+    unchecked: tuple[Unchecked, ...] = ()
 
 
 @dataclass(slots=True)
 class _Result:
     kinds: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    unchecked: list[Unchecked] = field(default_factory=list)
 
 
 _RENDERED: Mapping[str, tuple[str, Callable[[RunRecord], Files]]] = {
@@ -55,6 +45,14 @@ _RENDERED: Mapping[str, tuple[str, Callable[[RunRecord], Files]]] = {
     "evidence": (evidence.FILE_NAME, evidence.render),
 }
 """Each kind with the file by which it is known to be there."""
+_MADE_OF_RECORD = frozenset(
+    {html.FILE_NAME, ctrf.FILE_NAME, evidence.FILE_NAME, statement.FILE_NAME, junit.FILE_NAME}
+)
+
+
+def is_report(name: str) -> bool:
+    """Whether who opens the folder takes a file for a report of the run, by its name."""
+    return name in _MADE_OF_RECORD or name == run_json.FILE_NAME or pages.is_page(name)
 
 
 def record_problems(record: RunRecord) -> Iterator[str]:
@@ -74,82 +72,60 @@ def record_problems(record: RunRecord) -> Iterator[str]:
         yield f"its exit code is {int(told)}, and its flows amount to {int(amounts)}"
 
 
-def remade(record: RunRecord, found: Mapping[str, str], folder: Path, distribution: str) -> Remade:
-    """Make each report that is there again. `found` has the digests of the files by name."""
-    if other := _other_writer(record, distribution):
-        note = f"reports were not made again: {other}, and this is another flowproof"
-        return Remade(notes=(note,))
+def remade(
+    record: RunRecord | None, found: Mapping[str, str], folder: Path, distribution: str
+) -> Remade:
+    """Make each report that is there again; without a record, or by another flowproof than the one
+    that wrote them, none can be. `found` has the digests of the files by name."""
+    why = _other_writer(record, distribution) if record else f"there is no {run_json.FILE_NAME}"
+    if record is None or why:
+        made = tuple(sorted({*filter(is_report, found)} - {run_json.FILE_NAME}))
+        unchecked = [Unchecked(made, why)] if made else []
+        if record is None:
+            return Remade(unchecked=tuple(unchecked))
+        unchecked += pages.other_words(record, found, folder)
+        unchecked += verify_facts.other_words(record, found, folder)
+        return Remade((), tuple(_contradictions(record, found, folder)), tuple(unchecked))
     result = _Result()
     for kind, (known_by, render) in _RENDERED.items():
-        if known_by in found:
-            findings = list(_differing(render(record), found))
+        if known_by in found or (kind == "html" and any(map(pages.is_page, found))):
+            findings = list(differing(render(record), found))
             result.findings += findings
             result.kinds += [] if findings else [kind]
+    result.findings += pages.foreign(record, found, folder)
     if junit.FILE_NAME in found:
-        _junit(record, found[junit.FILE_NAME], folder, result)
-    return Remade(tuple(result.kinds), tuple(result.findings), tuple(result.notes))
+        match junit_differs(record, found[junit.FILE_NAME], folder):
+            case None:
+                result.kinds.append("junit")
+            case Finding() as finding:
+                result.findings.append(finding)
+            case unchecked_file:
+                result.unchecked.append(unchecked_file)
+    return Remade(tuple(result.kinds), tuple(result.findings), tuple(result.unchecked))
+
+
+def _contradictions(record: RunRecord, found: Mapping[str, str], folder: Path) -> Iterator[Finding]:
+    """What reports say against the record, whichever flowproof made them."""
+    yield from pages.foreign(record, found, folder)
+    yield from pages.page_problems(record, found, folder)
+    yield from verify_facts.fact_problems(record, found, folder)
+    if junit.FILE_NAME in found:
+        yield from junit_problems(record, folder)
 
 
 def _other_writer(record: RunRecord, distribution: str) -> str:
-    """Which flowproof wrote it, if it was not this one."""
+    """Which flowproof wrote it, and can check it, if it was not this one."""
     if record.flowproof != __version__:
-        return f"flowproof {one_line(record.flowproof, 40)} wrote them"
-    wrote = record.origin.distribution if record.origin else ""
-    if distribution and wrote and distribution != wrote:
-        return f"another build of flowproof {__version__} wrote them"
-    return ""
-
-
-def _differing(files: Files, found: Mapping[str, str]) -> Iterator[Finding]:
-    waiting = iter(files)
-    while True:
-        name = ""
-        try:
-            made = next(waiting, None)
-            if made is None:
-                return
-            name, content = made
-            same = _digest(content) == found.get(name)
-        except (CountsDiffer, ValueError, OverflowError, LookupError, ParseError) as error:
-            # What no run ever said is for no renderer to expect.
-            why = f"{type(error).__name__}: {error}"
-            yield Finding(name or run_json.FILE_NAME, f"cannot be shown, {why}")
-            return
-        if name not in found:
-            yield Finding(name, "is missing, or not listed")
-        elif not same:
-            yield Finding(name, f"is not what {run_json.FILE_NAME} makes")
-
-
-def _junit(record: RunRecord, digest: str, folder: Path, result: _Result) -> None:
-    """Compare the JUnit file, whose options the record does not tell."""
-    details: tuple[junit.Detail, ...] = ("flow", "steps")
-    for detail in details:
-        render = partial(junit.render, detail=detail)
-        if not list(_differing(render(record), {junit.FILE_NAME: digest})):
-            result.kinds.append("junit")
-            return
-    if _holds(folder / junit.FILE_NAME, ATTACHED):
-        result.notes.append(
-            f"{junit.FILE_NAME} names attachments of the machine that wrote it, and could not be "
-            "compared"
+        wrote = one_line(record.flowproof, 40)
+        return (
+            f"flowproof {wrote} wrote them, and this is {__version__}: they can be checked with "
+            f"flowproof {wrote}"
         )
-    else:
-        result.findings.append(Finding(junit.FILE_NAME, f"is not what {run_json.FILE_NAME} makes"))
-
-
-def _holds(path: Path, part: bytes) -> bool:
-    with path.open("rb") as file:
-        kept = b""
-        while chunk := file.read(_CHUNK):
-            if part in kept + chunk:
-                return True
-            kept = chunk[-len(part) :]
-    return False
-
-
-def _digest(content: Content) -> str:
-    seen = hashlib.sha256()
-    for piece in [content] if isinstance(content, bytes | str) else content:
-        seen.update(piece if isinstance(piece, bytes) else piece.encode())
-    return seen.hexdigest()
+    build = record.origin.distribution if record.origin else ""
+    if distribution and build and distribution != build:
+        return (
+            f"another build of flowproof {__version__} wrote them: they can be checked with the "
+            f"one whose files have the digest {one_line(build, 64)}; those of this one have "
+            f"{distribution}"
+        )
+    return ""

@@ -220,7 +220,7 @@ def outcome_words(outcome: Outcome) -> Words:
         case Failed():
             return Words("✗", "does not hold", "bad")
         case Unjudged():
-            return Words("!", "not judged", "bad")
+            return Words("!", "not judged", "warn")
         case Uncertifiable():
             return Words("⊘", "cannot be certified here", "bad")
         case _:

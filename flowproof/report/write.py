@@ -12,6 +12,7 @@ from flowproof.errors import UsageError, WorldError
 from flowproof.files import exhausted, write_atomic
 from flowproof.report.html_names import FOLDER as PAGES
 from flowproof.report.html_names import PAGE_MARK
+from flowproof.report.ours import may_replace
 
 Content: TypeAlias = bytes | str | Iterable[str]
 """What a file holds. A file about every flow comes in pieces, made as they are written: the whole
@@ -31,7 +32,8 @@ def write_files(
     followed: one in the place of a file is replaced, one in the place of a folder is refused.
     The SHA-256 of each file, taken on its way to the disk, is put into `digests` by its name.
 
-    :raises UsageError: if a name leads out of the folder, or something cannot be written.
+    :raises UsageError: if a name leads out of the folder, a page of a flow would replace a file
+        that is not flowproof's, or something cannot be written.
     :raises WorldError: if there is no room for it.
     """
     written = []
@@ -39,6 +41,11 @@ def write_files(
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files:
             path = _place(folder, name)
+            if path.parent.name == PAGES and path.parent != folder and not may_replace(path):
+                raise UsageError(
+                    f"{path} is not flowproof's, and the page of a flow would replace it; move it "
+                    "away, or choose another folder with --reports-dir"
+                )
             seen = hashlib.sha256()
             write_atomic(path, _encoded(content, seen))
             if digests is not None:

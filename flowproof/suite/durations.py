@@ -1,13 +1,14 @@
 """How long each flow took when the whole suite last ran: the input of sharding.
 
-A complete run writes `.flowproof/durations.json`; sharding reads only a file that it is given,
-since shards that see different ones would leave flows out.
+A complete run writes `.flowproof/durations.json` in the folder of the suite; sharding reads only a
+file that it is given, since shards that see different ones would leave flows out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 
 from flowproof.errors import UsageError
 from flowproof.files import read_regular, shortened, write_atomic
@@ -18,8 +19,8 @@ _LARGEST = 16 * 1024 * 1024
 _LONGEST = 7 * 24 * 3600.0
 
 
-def read_durations(path: Path) -> dict[str, float]:
-    """Seconds by the path of a flow relative to its suite.
+def read_durations(path: Path, kept: str = f".flowproof/{FILE}") -> dict[str, float]:
+    """Seconds by the path of a flow relative to its suite. `kept` is where a run leaves them.
 
     :raises UsageError: if the file cannot be read or is of another shape.
     """
@@ -31,7 +32,7 @@ def read_durations(path: Path) -> dict[str, float]:
     except FileNotFoundError:
         raise UsageError(
             f"{shown}: there is no such file; a run of the whole suite leaves one to copy: "
-            f"cp .flowproof/{FILE} {FILE}"
+            f"cp {quote(shortened(kept))} {FILE}"
         ) from None
     except OSError as error:
         raise UsageError(f"{shown}: cannot be read: {error.strerror}") from error

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from flowproof.flow.job import relative
 from flowproof.graph.result import TaskEnd
 from flowproof.model.clock import utc_text
-from flowproof.model.origin import Population
+from flowproof.model.origin import MOST_LEFT_OUT, Population
 from flowproof.model.run_record import FlowRecord, RunRecord
 from flowproof.suite.flow_store import FlowStore
 from flowproof.suite.plan import PlannedFlow
@@ -114,4 +115,7 @@ class Ended:
             return None
         selected = len({one.spec for one in self.planned})
         # What a flow needs need not lie where flows were looked for.
-        return Population(max(self.options.discovered, selected), selected, self.options.selection)
+        found = max(self.options.discovered, selected)
+        paths = sorted(relative(spec, self.project.here) for spec in self.options.left_out)
+        left_out = tuple(paths[: min(MOST_LEFT_OUT, found - selected)])
+        return Population(found, selected, self.options.selection, left_out)

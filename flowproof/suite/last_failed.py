@@ -5,7 +5,8 @@ A run of some flows changes what is known of these, and of no other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from flowproof.errors import UsageError
@@ -17,11 +18,16 @@ FILE = "last-failed.json"
 _LARGEST = 16 * 1024 * 1024
 
 
+class NoEarlierRun(UsageError):
+    """No run is known that could have failed."""
+
+
 def read_failed(state: Path) -> frozenset[str]:
     """The paths, relative to the suite, of the flows that failed when they last ran; `state` is
     the suite's `.flowproof` folder.
 
-    :raises UsageError: if no run is known, or what is known cannot be read.
+    :raises NoEarlierRun: if no run is known.
+    :raises UsageError: if what is known cannot be read.
     """
     file = state / FILE
     shown = shortened(str(file))
@@ -30,7 +36,7 @@ def read_failed(state: Path) -> frozenset[str]:
             raise UsageError(f"{shown}: larger than {_LARGEST >> 20} MiB; delete it")
         value = parse(data)
     except FileNotFoundError:
-        raise UsageError(
+        raise NoEarlierRun(
             "--last-failed: no earlier run is known here; run the suite once"
         ) from None
     except OSError as error:
@@ -40,6 +46,20 @@ def read_failed(state: Path) -> frozenset[str]:
     if not isinstance(value, list):
         raise UsageError(f"{shown}: expected a list of flows; delete it")
     return frozenset(name for name in value if isinstance(name, str))
+
+
+def failed_below(specs: Iterable[Path], folder: Path) -> Iterator[tuple[Path, int]]:
+    """The folders below `folder` that know of failures of their own, and of how many: those of
+    suites, and those that were run by themselves. `specs` are all flows below it."""
+    seen = {folder}
+    for spec in specs:
+        for place in spec.parents:
+            if place in seen or not place.is_relative_to(folder):
+                break
+            seen.add(place)
+            with suppress(UsageError):
+                if failed := read_failed(place / ".flowproof"):
+                    yield place, len(failed)
 
 
 def note_failed(state: Path, *, ran: Iterable[str], failed: Iterable[str]) -> None:

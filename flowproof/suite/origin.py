@@ -12,8 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from flowproof.model.origin import Origin
+from flowproof.model.web_address import web_address
 from flowproof.report.text import one_line
-from flowproof.suite.services import NONE, WORDS, Environ, address, first_set, service_of
+from flowproof.suite.services import NONE, WORDS, Environ, first_set, service_of
 
 
 def origin(environ: Environ) -> Origin:
@@ -23,7 +24,7 @@ def origin(environ: Environ) -> Origin:
         actor=first_set(environ, service.actor) or one_line(_user(environ), WORDS),
         trigger=first_set(environ, service.trigger),
         ci=service.name,
-        url=address(service.url(environ)),
+        url=web_address(service.url(environ)),
         system=one_line(_system(), WORDS),
         kernel=one_line(f"{platform.system()} {platform.release()}", WORDS),
         distribution=distribution_digest(),

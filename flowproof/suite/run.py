@@ -64,7 +64,8 @@ class RunOptions:
 
     `folder` is where the suite lies: its repository and lock files are looked at, and who runs
     it (None: nobody looks). `discovered` is how many flows there were to select from (None:
-    nobody counted), and `selection` has the options that did, by name.
+    nobody counted), `selection` has the options that did, by name, and `left_out` those flows
+    that they left out.
     """
 
     command: str
@@ -83,6 +84,7 @@ class RunOptions:
     folder: Path | None = None
     discovered: int | None = None
     selection: tuple[tuple[str, str], ...] = ()
+    left_out: Sequence[Path] = ()
 
 
 class Interrupt:
@@ -133,10 +135,14 @@ async def run_flows(
     async def look() -> None:
         await starting.begun.wait()
         if options.folder is not None:
-            from flowproof.suite.provenance import Provenance
+            # What cannot be found out, for want of descriptors, must not end the run.
+            try:
+                from flowproof.suite.provenance import Provenance
 
-            found.append(Provenance())
-            await found[0].find(options.folder, planned, project, world)
+                found.append(Provenance())
+                await found[0].find(options.folder, planned, project, world)
+            except* OSError:
+                pass
 
     async with beside(look) as rest:
         with anyio.CancelScope(deadline=_deadline(options)) as scope:
@@ -159,6 +165,7 @@ async def run_flows(
         if scope.cancelled_caught:
             rest.cancel()
     # Here and not above: records are loaded after the first agent was launched.
+    from flowproof.flow.held_keys import run_without_keys
     from flowproof.suite.ending import Ended
 
     ended = Ended(
@@ -180,7 +187,7 @@ async def run_flows(
     ended.note_errors()
     for one, record in ended.unfinished():
         run.tell(one, record)
-    return ended.record(seconds)
+    return run_without_keys(ended.record(seconds), world.environ)
 
 
 def _deadline(options: RunOptions) -> float:
@@ -290,10 +297,14 @@ class _Run:
 
     def tell(self, one: PlannedFlow, record: FlowRecord) -> None:
         """Keep the record of a flow, with what the plan says of it, and tell of it."""
+        from flowproof.flow.held_keys import without_keys
+
         running = self.running.pop(one.id, None)
+        record = without_keys(record, self._world.environ)
         record = replace(
             one.told(record, self._planned, self._project),
-            slot=running.slot if running else 0,
+            # What was skipped held a slot for a moment, and ran nowhere.
+            slot=running.slot if running and record.verdict != "skipped" else 0,
             offset=self._offset(record, running),
         )
         self.flows.put(one.id, record)

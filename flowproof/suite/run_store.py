@@ -1,21 +1,21 @@
 """Keeps what later runs and reports need in `.flowproof`: the records of the latest runs, which
-flows failed, and how long each took."""
+flows failed, and how long each took. `kept` finds the records again."""
 
 from __future__ import annotations
 
-import re
 import shutil
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from flowproof.errors import ExitCode, FlowproofError, RunRecordUnreadable, UsageError
-from flowproof.files import shortened, write_atomic
+from flowproof.errors import ExitCode, FlowproofError, UsageError
+from flowproof.files import write_atomic
 from flowproof.model.outcome import Verdict
 from flowproof.model.run_record import RunRecord
-from flowproof.report.run_json import MAX_CHARACTERS, load, pieces
+from flowproof.report.run_json import pieces
 from flowproof.suite.durations import FILE as DURATIONS
 from flowproof.suite.durations import write_durations
+from flowproof.suite.kept import RECORD, RUN_ID, RUNS, STATE, made_state, note_elsewhere
 from flowproof.suite.last_failed import note_failed
 from flowproof.suite.needs import kept_back
 from flowproof.suite.project import Project
@@ -23,7 +23,6 @@ from flowproof.suite.selection import key_of
 from flowproof.suite.state_lock import alone
 
 KEPT = 10
-_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 
 
 def new_run_id(now: datetime, chance: bytes) -> str:
@@ -32,16 +31,22 @@ def new_run_id(now: datetime, chance: bytes) -> str:
     return f"{now:%Y%m%dT%H%M%SZ}-{chance.hex()}"
 
 
-def keep(record: RunRecord, folder: Path) -> Path:
+def keep(record: RunRecord, folder: Path, here: Path | None = None) -> Path:
     """Write a run's record below the run's folder; its path. Only the newest nine others stay.
+    The folder that it was started in, `here`, notes where that is.
 
     :raises UsageError: if the folder cannot be written to.
     """
     try:
-        return _keep(record, folder / ".flowproof")
+        path = _keep(record, folder)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise UsageError(f"cannot keep the run record in {folder}: {reason}") from error
+    if here is not None:
+        # Without the note a report has to be told which record is meant, and nothing is lost.
+        with suppress(OSError, UsageError):
+            note_elsewhere(here, folder)
+    return path
 
 
 def remember(record: RunRecord, folder: Path, project: Project) -> None:
@@ -65,7 +70,7 @@ def remember(record: RunRecord, folder: Path, project: Project) -> None:
     if not ran:
         return
     failed += kept_back(skipped, failed, project)
-    state = folder / ".flowproof"
+    state = folder / STATE
     try:
         note_failed(state, ran=ran, failed=[key_of(spec, folder) for spec in failed])
         if not record.partial and record.exit_code is not ExitCode.INTERRUPTED:
@@ -83,54 +88,13 @@ def _has_usable_suite(spec: Path, project: Project) -> bool:
     return True
 
 
-def find_kept(folder: Path, id: str | None = None) -> Path:
-    """The file of the run with this id among those that are kept in a suite's folder, or without
-    an id of the newest.
-
-    :raises UsageError: if there is none.
-    """
-    runs = folder / ".flowproof" / "runs"
-    kept = [path for path in runs.glob("*") if _ID.fullmatch(path.name)]
-    # Ids tell seconds; of two runs in one second the file system knows the later.
-    kept.sort(key=lambda path: (path.name.partition("-")[0], path.stat().st_mtime_ns), reverse=True)
-    names = [path.name for path in kept]
-    if not names:
-        raise UsageError(f"no run is kept in {shortened(str(folder))}; run the suite once")
-    if id is not None and id not in names:
-        raise UsageError(
-            f"{shortened(id)}: no such file, and no run of this id is kept; there are "
-            + ", ".join(names[:KEPT])
-        )
-    return runs / (id or names[0]) / "report.json"
-
-
-def read_kept(path: Path) -> RunRecord:
-    """The run record in a file.
-
-    :raises UsageError: if it cannot be read, or is none.
-    """
-    shown = shortened(str(path))
-    try:
-        if path.stat().st_size > MAX_CHARACTERS:
-            raise UsageError(f"{shown}: larger than {MAX_CHARACTERS >> 20} MiB")
-        return load(path.read_bytes().decode("utf-8"))
-    except OSError as error:
-        raise UsageError(f"{shown}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{shown}: not UTF-8 at byte {error.start}") from error
-    except RunRecordUnreadable as error:
-        raise UsageError(f"{shown}: {error}") from error
-
-
-def _keep(record: RunRecord, state: Path) -> Path:
-    run = state / "runs" / record.id
+def _keep(record: RunRecord, folder: Path) -> Path:
+    run = folder / STATE / RUNS / record.id
     run.parent.mkdir(parents=True, exist_ok=True)
-    path = run / "report.json"
+    state = made_state(folder)
+    path = run / RECORD
     with alone(state):
         run.mkdir()
-        ignore = state / ".gitignore"
-        if not ignore.exists():
-            write_atomic(ignore, b"*\n")
         try:
             write_atomic(path, (piece.encode() for piece in pieces(record)))
         except OSError:
@@ -144,6 +108,6 @@ def _keep(record: RunRecord, state: Path) -> Path:
 def _prune(run: Path) -> None:
     # Its own is kept even if ten others bear later times: a clock was wrong, or this run was long.
     others = (child.name for child in run.parent.iterdir() if child.name != run.name)
-    kept = sorted(name for name in others if _ID.fullmatch(name))
+    kept = sorted(name for name in others if RUN_ID.fullmatch(name))
     for name in kept[: 1 - KEPT]:
         shutil.rmtree(run.parent / name, ignore_errors=True)

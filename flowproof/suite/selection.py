@@ -89,6 +89,12 @@ def select(
     return tuple(chosen)
 
 
+def unselected(found: Sequence[Path], selected: Sequence[Path]) -> tuple[Path, ...]:
+    """Those of the flows that were found that are not to run, in order."""
+    chosen = frozenset(selected)
+    return tuple(spec for spec in found if spec not in chosen)
+
+
 def why_none(specs: Sequence[Path], selection: Selection, project: Project) -> str:
     """Why not one of these flows is selected, and what there is to select by."""
     if selection.failed is not None and not selection.failed:
@@ -148,7 +154,12 @@ def _wanted(spec: Path, key: str, selection: Selection, project: Project) -> boo
     except FlowproofError:
         # It might have been selected. It runs, and is an error that says what is wrong with it.
         return True
-    text = f"{flow.name}\0{key}".casefold()
-    if selection.names is not None and not selection.names(lambda word: word.casefold() in text):
+    # All specs end alike: `-k flow` would select them all, and mean none.
+    text = f"{flow.name}\0{key.removesuffix(SUFFIX)}".casefold()
+
+    def named(word: str) -> bool:
+        return word.casefold().removesuffix(SUFFIX).removesuffix(".flow") in text
+
+    if selection.names is not None and not selection.names(named):
         return False
     return selection.tags is None or selection.tags(frozenset(flow.tags).__contains__)

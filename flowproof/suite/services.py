@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from flowproof.report.text import one_line
 
 WORDS = 200
 """Characters of a name that are kept."""
-_ADDRESS = 1000
-"""A longer address is left out: half of one leads nowhere."""
 
 Environ = Mapping[str, str]
 
@@ -146,17 +144,3 @@ def branch_of(environ: Environ) -> str:
 
 def first_set(environ: Environ, names: tuple[str, ...]) -> str:
     return next((one_line(environ[name], WORDS) for name in names if environ.get(name)), "")
-
-
-def address(text: str) -> str:
-    """An address that a reader may be led to; empty if it is none, or might carry a password."""
-    if not text or len(text) > _ADDRESS or not text.isascii() or not text.isprintable():
-        return ""
-    try:
-        parts = urlsplit(text)
-        host = parts.hostname
-    except ValueError:
-        return ""
-    if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc or " " in text:
-        return ""
-    return text

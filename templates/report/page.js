@@ -17,10 +17,13 @@
     const heads = all("th[data-sort]", table);
     const verdicts = all(".choice[data-verdict]");
     const tags = all(".choice[data-tag]");
+    const warned = all(".choice[data-warned]");
+    const choices = [...verdicts, ...warned, ...tags];
     const names = tags.map((tag) => tag.firstChild.data.trim());
     const rows = all("tr", body).map((node, at) => ({
       node, at, text: null,
       verdict: node.dataset.verdict,
+      warned: "warned" in node.dataset,
       tags: node.dataset.tags ? node.dataset.tags.split(" ") : [],
     }));
     const texts = new Intl.Collator("en", { numeric: true });
@@ -39,15 +42,16 @@
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
       const wanted = new Set(pressed(verdicts).map((one) => one.dataset.verdict));
       const tagged = pressed(tags).map((one) => one.dataset.tag);
+      const doubtful = pressed(warned).length > 0;
       shown = 0;
       for (const row of rows) {
-        const hidden = (wanted.size > 0 && !wanted.has(row.verdict)) ||
+        const hidden = (doubtful && !row.warned) || (wanted.size > 0 && !wanted.has(row.verdict)) ||
           (tagged.length > 0 && !tagged.some((tag) => row.tags.includes(tag))) ||
           !words.every((word) => text(row).includes(word));
         if (row.node.hidden !== hidden) row.node.hidden = hidden;
         if (!hidden) shown += 1;
       }
-      const filtered = words.length || wanted.size || tagged.length;
+      const filtered = words.length || wanted.size || tagged.length || doubtful;
       const of = rows.length === 1 ? "1 flow" : `${count(rows.length)} flows`;
       $("shown").textContent = filtered ? `${count(shown)} of ${of} shown` : `${of}`;
       $("all").hidden = !filtered;
@@ -61,11 +65,7 @@
 
     function value(row, key, at) {
       const cell = row.node.cells[at];
-      if (key === "time") return Number(cell.dataset.value);
-      if (key === "held") {
-        const [held = 0, of = 0] = (cell.textContent.match(/\d+/g) ?? []).map(Number);
-        return held - of || (of ? of : 1e9);
-      }
+      if (key === "time" || key === "held") return Number(cell.dataset.value);
       return (key === "name" ? cell.firstElementChild : cell).textContent;
     }
 
@@ -93,6 +93,7 @@
       const state = new URLSearchParams();
       if (search.value) state.set("q", search.value);
       for (const one of pressed(verdicts)) state.append("verdict", one.dataset.verdict);
+      if (pressed(warned).length) state.set("warned", "1");
       for (const one of pressed(tags)) state.append("tag", names[one.dataset.tag]);
       if (sort) state.set("sort", (down ? "-" : "") + sort);
       const said = state.toString();
@@ -105,6 +106,7 @@
       const state = new URLSearchParams(location.hash.slice(2));
       search.value = state.get("q") ?? "";
       for (const one of verdicts) set(one, "aria-pressed", state.getAll("verdict").includes(one.dataset.verdict));
+      for (const one of warned) set(one, "aria-pressed", state.has("warned"));
       for (const one of tags) set(one, "aria-pressed", state.getAll("tag").includes(names[one.dataset.tag]));
       const by = state.get("sort") ?? "";
       const known = heads.some((head) => head.dataset.sort === by.replace(/^-/, ""));
@@ -129,7 +131,7 @@
         keep();
       });
     }
-    for (const one of [...verdicts, ...tags]) {
+    for (const one of choices) {
       one.addEventListener("click", () => {
         set(one, "aria-pressed", one.getAttribute("aria-pressed") !== "true");
         soon();
@@ -137,7 +139,7 @@
     }
     $("all").addEventListener("click", () => {
       search.value = "";
-      for (const one of [...verdicts, ...tags]) set(one, "aria-pressed", "false");
+      for (const one of choices) set(one, "aria-pressed", "false");
       show();
       search.focus();
     });
@@ -196,7 +198,7 @@
     n: () => follow("a[rel~=next]"),
     p: () => follow("a[rel~=prev]"),
     u: () => follow("a[rel~=up]") || follow(".home"),
-    e: () => follow("[data-fold]"),
+    e: () => fold(all("details")),
     "/": () => search?.focus(),
     "?": () => $("keys").showModal(),
   };
@@ -227,15 +229,20 @@
   for (const one of all("[data-help]")) one.addEventListener("click", keys["?"]);
 
   // Folds: all at once, where a link leads into one, and in print.
-  for (const button of all("[data-fold]")) {
-    const folds = () => all("details", $(button.dataset.fold) ?? document);
-    const said = button.textContent;
-    if (!folds().length) button.dataset.script = "idle";
-    button.addEventListener("click", () => {
-      const opens = folds().some((one) => !one.open);
-      for (const one of folds()) one.open = opens;
-      button.textContent = opens ? said.replace("Open", "Close") : said;
-    });
+  const buttons = all("[data-fold]").map((node) => ({
+    node, said: node.textContent, folds: () => all("details", $(node.dataset.fold) ?? document),
+  }));
+
+  function fold(folds) {
+    const opens = folds.some((one) => !one.open);
+    for (const one of folds) one.open = opens;
+    for (const { node, said, folds: own } of buttons) {
+      node.textContent = own().some((one) => !one.open) ? said : said.replace("Open", "Close");
+    }
+  }
+  for (const { node, folds } of buttons) {
+    if (!folds().length) node.dataset.script = "idle";
+    node.addEventListener("click", () => fold(folds()));
   }
   function unfold() {
     let place = null;

@@ -146,6 +146,47 @@ def test_filters_say_whether_they_are_pressed(browser: Browser, site: Site) -> N
         assert one.complaints == []
 
 
+def test_warnings_are_a_filter_of_their_own(browser: Browser, site: Site) -> None:
+    index = site("every") / "index.html"
+    with opened(browser, index) as one:
+        page = one.page
+        every = shown(page)
+        page.get_by_role("button", name="with warnings").click()
+        expect(page.get_by_role("status")).to_have_text(f"2 of {every} flows shown")
+        page.locator(".choice[data-verdict=fail]").click()
+        expect(page.get_by_role("status")).to_have_text(f"1 of {every} flows shown")
+        fragment = f"#{urlsplit(page.url).fragment}"
+        page.get_by_role("button", name="Show all").click()
+        assert shown(page) == every
+        assert one.complaints == []
+    with opened(browser, index, fragment=fragment) as one:
+        expect(one.page.get_by_role("status")).to_have_text(f"1 of {every} flows shown")
+
+
+@pytest.mark.parametrize(
+    ("record", "at"), [("every", 0), ("conversation", 2)], ids=["index", "flow"]
+)
+def test_a_key_opens_and_closes_all_that_folds(
+    browser: Browser, site: Site, record: str, at: int
+) -> None:
+    with opened(browser, pages(site(record))[at]) as one:
+        page = one.page
+        folds, open_ones = page.locator("main details"), page.locator("main details[open]")
+        total = folds.count()
+        assert total > 1 or (at == 0 and total == 1)
+        page.keyboard.press("e")
+        expect(open_ones).to_have_count(total)
+        buttons = page.locator("[data-fold]:visible")
+        assert all(text.startswith("Close") for text in buttons.all_inner_texts())
+        page.keyboard.press("e")
+        expect(open_ones).to_have_count(0)
+        assert all(text.startswith("Open") for text in buttons.all_inner_texts())
+        if at:
+            buttons.first.click()  # one section only
+            assert 0 < open_ones.count() < total
+        assert one.complaints == []
+
+
 def test_what_is_shown_can_be_shared(browser: Browser, site: Site) -> None:
     index = site("crowd") / "index.html"
     with opened(browser, index) as one:
@@ -169,7 +210,7 @@ def test_columns_sort_and_say_so(browser: Browser, site: Site) -> None:
         head = page.locator("th[data-sort=time]")
         first = page.locator(f"{SHOWN} td.name").first
         as_run = first.inner_text()
-        times = f"{SHOWN} [data-value]"
+        times = f"{SHOWN} .number[data-value]"
         read = "cells => cells.map(cell => Number(cell.dataset.value))"
         for direction, reverse in (("descending", True), ("ascending", False)):
             head.get_by_role("button").click()

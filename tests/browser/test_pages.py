@@ -86,3 +86,26 @@ def test_it_prints(browser: Browser, site: Site, name: str, at: int, says: str) 
     assert texts
     assert says in " ".join(texts)
     assert all(texts), f"empty pages among {len(texts)}"
+    assert "Run 20261130-090000-4f2a" in texts[0]
+    for control in ("Open all long texts", "Close all long texts", "Show all", "Keys"):
+        assert control not in " ".join(texts)
+    assert all(text.startswith(f"{at} of {len(texts)} ") for at, text in enumerate(texts, 1))
+
+
+def test_the_evidence_goes_on_over_pages(browser: Browser, site: Site) -> None:
+    with opened(browser, site("crowd") / "index.html") as one:
+        page = one.page
+        page.emulate_media(media="print")
+        groups = page.locator("#evidence .group")
+        assert groups.count() > 4
+        shown = "nodes => nodes.map(node => getComputedStyle(node).display)"
+        assert set(groups.evaluate_all(shown)) == {"block"}
+        page.emulate_media(media="screen")
+        assert set(groups.evaluate_all(shown)) == {"grid"}
+
+
+@pytest.mark.parametrize("width", [820, 1280], ids=["tablet", "desk"])
+def test_a_long_word_of_an_owner_breaks_late(browser: Browser, site: Site, width: int) -> None:
+    with opened(browser, site("wide") / "index.html", Look(width)) as one:
+        owner = one.page.locator(".controls td").last
+        assert owner.evaluate("node => node.getBoundingClientRect().width") >= 120

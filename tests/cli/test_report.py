@@ -206,7 +206,10 @@ def test_a_report_is_made_again(suite: Shell, kind: str, file: str, named: str) 
     record = {"newest": [], "id": [first], "file": ["all/run.json"]}[named]
     told = suite("report", kind, *record, "--reports-dir", "again")
     assert (told.code, told.out) == (0, "")
-    assert told.err == f"report: again/{file}\n"
+    told_of, _, written = told.err.partition("\n")
+    assert written == f"report: again/{file}\n"
+    assert told_of.startswith("report of run ")
+    assert told_of.endswith(" UTC, 1 flow: 1 error" if named == "id" else " UTC, 7 flows: 7 error")
     again = (suite.folder / "again" / file).read_bytes()
     assert again == (suite.folder / ("reports" if named == "id" else "all") / file).read_bytes()
 

@@ -55,8 +55,10 @@ def test_a_run_is_about_what_was_selected_and_is_partial(suite: Shell) -> None:
     told = suite("suite", "run", "--no-reports", "--json", "--strict", "--tag", "slow")
     assert [flow["name"] for flow in told.json["flows"]] == ["flow c", "flow b"]
     assert told.json["partial"] is True and told.code == 2
+    assert told.json["population"]["left_out"] == ["a.flow.yaml"]
     whole = suite("suite", "run", "--no-reports", "--json")
     assert whole.json["partial"] is False
+    assert whole.json["population"]["left_out"] == []
 
 
 @pytest.mark.parametrize("option", [["--tag", "none"], ["-k", "zzz"], ["--shard", "9/9"]], ids=str)
@@ -266,7 +268,8 @@ def test_a_durations_file_that_is_not_there_says_how_to_make_one(suite: Shell) -
         pytest.param(
             ["-k", "flow", "--shard", "1/2"], (3, 2), [["-k", "flow"], ["--shard", "1/2"]], id="two"
         ),
-        pytest.param(["b.flow.yaml:3"], (1, 1), [], id="a line selects nothing"),
+        pytest.param(["b.flow.yaml:3"], (1, 1), [["paths", "b.flow.yaml"]], id="a path"),
+        pytest.param(["."], (3, 3), [], id="a path that leaves nothing out"),
         pytest.param(["--shuffle=1", "--repeat", "2"], (3, 3), [], id="neither do these"),
     ],
 )
@@ -288,4 +291,9 @@ def test_the_record_says_that_what_failed_last_was_selected(suite: Shell) -> Non
 
 def test_specs_that_are_named_are_all_there_were(suite: Shell) -> None:
     told = suite("run", "a.flow.yaml", "b.flow.yaml", "--json").json
-    assert told["population"] == {"discovered": 2, "selected": 2, "selection": []}
+    assert told["population"] == {
+        "discovered": 2,
+        "selected": 2,
+        "selection": [],
+        "left_out": [],
+    }

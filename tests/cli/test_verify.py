@@ -5,11 +5,15 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from flowproof.cli.open_report import show
+from flowproof.cli.reporting import EVERY
+from flowproof.report.run_json import dump, load
+from flowproof.version import __version__
 from tests.cli.support import SPEC, Shell
 
 
@@ -50,7 +54,7 @@ def test_what_differs_is_named(run: Shell) -> None:
     assert told.code == told.json["exit_code"] == 1
     assert told.json["agrees"] is False
     files = {one["file"] for one in told.json["differences"]}
-    assert files == {"evidence.json", "flows/a.flow.yaml"}
+    assert files == {"evidence.json", "statement.intoto.json", "flows/a.flow.yaml"}
     assert "flows/a.flow.yaml input changed since" in told.err
 
 
@@ -93,7 +97,8 @@ def test_many_differences_are_counted(run: Shell) -> None:
 
 def test_a_report_made_again_is_listed_again(run: Shell) -> None:
     for kind in ("ctrf", "html", "evidence"):
-        assert run("report", kind, "reports/run.json").err == f"report: reports/{main_file(kind)}\n"
+        told = run("report", kind, "reports/run.json").err
+        assert told.splitlines()[1:] == [f"report: reports/{main_file(kind)}"]
         assert run("report", "verify", "reports").code == 0
     assert (run.folder / "reports/ctrf-report.json").exists()
 
@@ -130,13 +135,46 @@ def test_inner_folders_have_lists_of_their_own(run: Shell) -> None:
     kinds = ("--report", "html=out", "--report", "json=out/data", "--report", "junit=out")
     run("suite", "run", "flows", "-q", *kinds)
     assert "data/" not in (run.folder / "out/SHA256SUMS").read_text("utf-8")
-    assert run("report", "verify", "out").code == run("report", "verify", "out/data").code == 0
+    told = run("report", "verify", "out")
+    assert (told.code, "note: data/ has a SHA256SUMS of its own" in told.err) == (4, True)
+    assert run("report", "verify", "out/data").code == 0
+
+
+@pytest.mark.parametrize("version", ["0.0.9", __version__], ids=["another", "this one"])
+def test_what_another_flowproof_wrote_does_not_all_agree(run: Shell, version: str) -> None:
+    record = load((run.folder / "reports/run.json").read_text("utf-8"))
+    text = dump(replace(record, flowproof=version))
+    run.write("old/run.json", text)
+    for kind in EVERY:
+        run("report", kind, "old/run.json", "--reports-dir", "old")
+    told = run("report", "verify", "old", "-q", "--json")
+    if version == __version__:
+        assert (told.code, told.err, told.json["agrees"]) == (0, "", True)
+        assert told.json["complete"] is True
+        return
+    assert (told.code, told.json["exit_code"], told.json["agrees"]) == (4, 4, False)
+    assert "index.html" in told.json["not_checked"][0]["files"]
+    assert "all agree" not in told.err
+    assert "NOT checked: TEST-flowproof.xml, ctrf-report.json, evidence.json" in told.err
+    assert "flowproof 0.0.9 wrote them" in told.err
+    *_, last = told.err.splitlines()
+    assert last.startswith("old: nothing differs, but 7 files could not be checked: flowproof")
+    assert "can be checked with flowproof 0.0.9. 8 files compared" in last
+    assert told.json["complete"] is False
+
+
+def test_evidence_brings_the_record_that_it_is_about(run: Shell) -> None:
+    told = run("report", "evidence", "--reports-dir", "audit")
+    assert told.err.endswith("report: audit/evidence.json\n")
+    assert run("report", "verify", "audit").code == 0
+    names = sorted(path.name for path in (run.folder / "audit").iterdir())
+    assert names == ["SHA256SUMS", "evidence.json", "run.json", "statement.intoto.json"]
 
 
 def test_a_report_that_cannot_be_written_leaves_no_list(run: Shell) -> None:
-    page = run.folder / "reports/evidence.json"
-    page.unlink()
-    page.mkdir()
+    pages = run.folder / "reports/flows"
+    pages.rename(run.folder / "elsewhere")
+    pages.symlink_to(run.folder / "elsewhere")
     assert run("suite", "run", "flows", "-q", "--allow-empty").code != 0
     assert not (run.folder / "reports/SHA256SUMS").exists()
 
@@ -144,7 +182,7 @@ def test_a_report_that_cannot_be_written_leaves_no_list(run: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "page"),
     [
-        pytest.param([], "reports/index.html", id="the usual folder"),
+        pytest.param(["--reports-dir", "reports"], "reports/index.html", id="the usual folder"),
         pytest.param(["--reports-dir", "all"], "all/index.html", id="another folder"),
         pytest.param(["all"], "all/index.html", id="a folder"),
         pytest.param(["all/run.json"], "all/index.html", id="a record"),
@@ -154,7 +192,9 @@ def test_a_report_that_cannot_be_written_leaves_no_list(run: Shell) -> None:
 def test_the_page_is_named(run: Shell, arguments: list[str], page: str) -> None:
     run("suite", "run", "flows", "-q", "--reports-dir", "all")
     told = run("report", "open", *arguments)
-    assert (told.code, told.out, told.err) == (0, f"{page}\n", "")
+    assert (told.code, told.out) == (0, f"{page}\n")
+    ends = "2 flows: 1 error, 1 skipped\n" if page.startswith("all") else "2 flows: 2 error\n"
+    assert told.err.startswith("report of run ") and told.err.endswith(ends)
     assert run("report", "open", "--print", *arguments).out == f"{page}\n"
 
 

@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -130,13 +131,13 @@ async def test_why_a_command_was_not_started(any_kit: Kit) -> None:
     file_at(folder / "orphan", "#!/no/such/python\n", 0o755)
     file_at(folder / "windows", "#!/bin/sh\r\n", 0o755)
     expected = {
-        "no-such-agent": "`no-such-agent` was not found; install it, or give its path",
+        "no-such-agent": "of the agent's PATH; install it, or give its path",
         "./missing.py": f"`./missing.py` was not found from {folder}",
         "plain": f"a file of that name is in {folder}: write `./plain`",
         "KEY=1": "set variables in `agent.env`, or use `shell: true`",
         "./plain": "neither a program for this machine nor a script",
         "./forbidden": "`./forbidden` is not executable",
-        "/tmp": "is a folder (/tmp), not a program",
+        "/tmp": "`/tmp` is a folder, not a program",
         "./orphan": "the interpreter that it needs does not; see its #! line: #!/no/such/python",
         "./windows": "carriage return",
         "nul\0": "the command holds a NUL character",
@@ -147,6 +148,30 @@ async def test_why_a_command_was_not_started(any_kit: Kit) -> None:
         assert message in result.error
         assert (result.status, result.timed_out, result.survivors) == (None, False, ())
         assert (result.stdout.total, result.stderr.total) == (0, 0)
+
+
+async def test_why_a_command_was_not_started_names_no_place_of_this_machine(any_kit: Kit) -> None:
+    folder = any_kit.folder
+    (folder / "bin").mkdir()
+    file_at(folder / "bin/forbidden", "#!/bin/sh\n", 0o644)
+    file_at(folder / "bin/orphan", "#!python-that-is-not\n", 0o755)
+    env = {"PATH": f"{folder}/bin:{folder}/sbin"}
+    expected = {
+        "gone": "`gone` was not found in the 2 folders of the agent's PATH; install it",
+        "./gone": "`./gone` was not found from the folder of the run; check",
+        f"{folder}/gone": "`gone` was not found from the folder of the run; check",
+        f"{folder}x/gone": "`…/gone` was not found from the folder of the run; check",
+        "forbidden": "`forbidden` on the agent's PATH is not executable; allow",
+        str(folder / "bin"): "`bin` is a folder, not a program",
+        "orphan": "`orphan` exists on the agent's PATH, but the interpreter",
+    }
+    for command, message in expected.items():
+        launch = replace(any_kit.launch(command, env=env), seen_from=str(folder))
+        result = await any_kit.run(launch)
+        assert message in result.error
+        assert str(folder) not in result.error
+    launch = Launch(("true",), f"{folder}/no", env, 30, seen_from=f"{folder}/other")
+    assert "the working directory ../no does not exist" in (await any_kit.run(launch)).error
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def test_a_second_interrupt_does_not_wait(project: Project, traced: Path) -> Non
     project.add(traced, "a.flow.yaml")
     # An agent that ignores SIGTERM is given some time after the first.
     plan = [{"do": "ignore terminate"}, *BUSY]
-    with running(project, "run", "a.flow.yaml", plan=plan) as process:
+    with running(project, "run", "a.flow.yaml", "--json", plan=plan) as process:
         for _ in range(50):
             interrupt(process, signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
@@ -168,3 +168,4 @@ def test_a_second_interrupt_does_not_wait(project: Project, traced: Path) -> Non
                 break
         # Ended by the signal, and not by itself with 130 once the agent had used its time.
         assert process.wait(5) == -signal.SIGINT
+        assert record_of(process, 5) == {"error": "interrupted", "exit_code": 130}

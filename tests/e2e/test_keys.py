@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 
 import pytest
@@ -83,3 +84,44 @@ def test_the_own_key_wins_over_the_providers(project: Project) -> None:
     with model(saying("Hello.")) as upstream:
         assert project.record("a.flow.yaml", upstream.url, plan=PLAN[:1], **keys).code == 0
     assert upstream.received[0].header("authorization") == f"Bearer {MARKER}"
+
+
+LITERAL_AGENT = """\
+import json, os, urllib.request
+body = {
+    "model": "m",
+    "messages": [
+        {"role": "system", "content": "be brief" + SECRET},
+        {"role": "user", "content": os.environ["FLOWPROOF_PROMPT"]},
+    ],
+}
+url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+asked = urllib.request.Request(url, json.dumps(body).encode())
+try:
+    urllib.request.urlopen(asked).read()
+except OSError:
+    pass
+"""
+
+
+def test_a_key_that_an_agent_has_from_elsewhere_is_in_no_file(project: Project) -> None:
+    agent = project.write("agent.py", f"SECRET = ''\n{LITERAL_AGENT}")
+    command = shlex.join([sys.executable, str(agent)])
+    project.write("a.flow.yaml", flow(command, {"assert": "reply contains Hello"}))
+    held = {"OPENAI_API_KEY": MARKER}
+    with model(*[saying("Hello.")] * 2) as upstream:
+        env = {"OPENAI_BASE_URL": upstream.url, **held}
+        assert project.flowproof("record", "a.flow.yaml", env=env).code == 0
+        before = project.trace("a.flow.yaml").read_bytes()
+        agent.write_text(f"SECRET = ' {MARKER}'\n{LITERAL_AGENT}", "utf-8")
+        again = project.flowproof("record", "a.flow.yaml", "--json", env=env)
+    assert again.code == 2
+    assert "turn 1, at $.messages[0].content holds the key in OPENAI_API_KEY" in again.stdout
+    assert project.trace("a.flow.yaml").read_bytes() == before
+    replayed = project.flowproof("suite", "run", "--report", "html", env=held)
+    every = project.flowproof("suite", "run", "--json", env=held)
+    assert (replayed.code, every.code) == (1, 1)
+    assert "be brief" in every.flow["divergence"]["sides"]["replayed"]
+    for ran in (again, replayed, every):
+        assert MARKER not in ran.stdout + ran.stderr
+    assert occurrences(project, MARKER) == [str(agent)]

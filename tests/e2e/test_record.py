@@ -135,7 +135,11 @@ def test_a_trace_may_live_elsewhere(plain: Project) -> None:
 @pytest.mark.parametrize(
     ("plan", "reason"),
     [
-        pytest.param([{"do": "print", "names": []}], "without sending a model request", id="none"),
+        pytest.param(
+            [{"do": "print", "names": []}],
+            "the agent made no model call",
+            id="none",
+        ),
         pytest.param([{"do": "exit", "status": 3}], "exited with status 3 before", id="died first"),
         pytest.param(
             [{"do": "ask", "say": "hello", "path": "/images/edits"}],

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.e2e.project import PLAIN_AGENT, Project, Ran, flow
+from tests.suite.test_source import git
 
 ASK = {"do": "ask", "say": "hello"}
 SUITE = "name: shop\nflows: {deep/b.flow.yaml: {needs: [a.flow.yaml]}}\n"
@@ -91,6 +92,15 @@ def test_a_green_suite_stays_green(shop: Project) -> None:
     assert "All 4 flows passed." in merged.stderr
 
 
+def test_a_merge_names_what_no_shard_ran(shop: Project) -> None:
+    run_shards(shop, "-k", "not twice and not new")  # `a` is one, and `b` needs it
+    population = merge(shop).record["population"]
+    assert (population["discovered"], population["selected"]) == (7, 5)
+    assert population["left_out"] == ["e.flow.yaml", "new.flow.yaml"]
+    run_shards(shop)
+    assert merge(shop).record["population"]["left_out"] == []
+
+
 def test_a_lost_shard_is_named(shop: Project) -> None:
     run_shards(shop)
     assert merge(shop).code == 0
@@ -128,3 +138,30 @@ def test_a_hostile_blob_is_an_error(shop: Project, data: bytes) -> None:
     assert (ran.code, json.loads(ran.stdout)["exit_code"]) == (2, 2)
     assert "evil.flowproof-blob: not a usable blob" in json.loads(ran.stdout)["error"]
     assert not (shop.folder / "reports").exists()
+
+
+@pytest.mark.parametrize("changed", [False, True], ids=["clean", "changed"])
+def test_the_recipe_in_one_checkout_changes_no_commit(shop: Project, changed: bool) -> None:
+    """The shards one after another, each beside what those before it left, then all again."""
+    for name in ("bad", "broken", "new"):
+        (shop.folder / f"{name}.flow.yaml").unlink()
+    git(shop.folder, "init", "-q", "-b", "main")
+    git(shop.folder, "add", ".")
+    git(shop.folder, "commit", "-q", "-m", "all")
+    if changed:
+        shop.write("helper.py", "")
+    for _ in range(2):
+        for at in (1, 2, 3):
+            options = ("suite", "run", "--shard", f"{at}/3", "--report", "blob=blobs")
+            assert shop.flowproof(*options, plan=[ASK]).code == 0
+        merged = merge(shop)
+        assert merged.code == 0
+        source = merged.record["source"]
+        assert (source["commit"], source["changed"], bool(source["changes"])) == (
+            git(shop.folder, "rev-parse", "HEAD"),
+            changed,
+            changed,
+        )
+        assert merged.record["warnings"] == []
+        assert shop.flowproof("suite", "run", "--report", "html=site", plan=[ASK]).code == 0
+    assert "blobs/" in git(shop.folder, "status", "--porcelain")

@@ -110,7 +110,13 @@ def judged(
             "cannot record: no upstream for x: set Y",
             id="no upstream",
         ),
-        pytest.param(ended(), lanes(0), FAULT, "without sending a model request", id="no request"),
+        pytest.param(
+            ended(),
+            lanes(0),
+            FAULT,
+            "the agent made no model call; the recording has 2 turns\nIf",
+            id="no request",
+        ),
         pytest.param(
             ended(7),
             lanes(0),
@@ -289,12 +295,16 @@ def test_a_timeout_is_no_wrong_status() -> None:
 
 
 @pytest.mark.parametrize(
-    ("phase", "consequence"), [("record", "nothing was recorded"), ("replay", "nothing was tested")]
+    ("phase", "first"),
+    [
+        ("record", "the agent made no model call, so nothing was recorded"),
+        ("replay", "the agent made no model call; the recording has 2 turns"),
+    ],
 )
-def test_what_no_request_means(phase: Phase, consequence: str) -> None:
-    reason = judged(None, lanes(0), phase=phase).reason
-    assert consequence in reason
-    assert '"${flowproof.proxy_url}"' in reason
+def test_what_no_request_means(phase: Phase, first: str) -> None:
+    told, guessed = judged(None, lanes(0), phase=phase).reason.split("\n")
+    assert told == first
+    assert '"${flowproof.proxy_url}"' in guessed
 
 
 def test_many_unused_turns_are_not_all_listed() -> None:

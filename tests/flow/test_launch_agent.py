@@ -10,7 +10,7 @@ import pytest
 
 from flowproof.drivers.interface import Launch
 from flowproof.flow.agent_environment import PLACEHOLDER_KEY, Handles, key_remover
-from flowproof.flow.launch_agent import launch_agent, without_keys
+from flowproof.flow.launch_agent import MOST_NAMES, launch_agent, variable_names, without_keys
 from flowproof.flow.resolve_env import resolve_env
 from flowproof.model.agent_exit import AgentExit, Captured
 from tests.flow.support import SPEC, Agent, ended, job
@@ -99,3 +99,11 @@ def test_what_an_agent_printed_holds_no_key() -> None:
     remove = key_remover({"FLOWPROOF_AGENT_KEY": "sk-4711-real"})
     assert without_keys(printed, remove).stdout.text == f"it said {PLACEHOLDER_KEY}"
     assert without_keys(printed, key_remover({})) == printed
+
+
+def test_names_of_variables_are_bounded_and_texts() -> None:
+    assert variable_names(["B", "a", "A"]) == ("A", "B", "a")
+    assert variable_names(["x\udcff"]) == ("x\ufffd",)
+    assert variable_names(["x" * 201, "y" * 200]) == ("x" * 200 + "…", "y" * 200)
+    many = variable_names(f"V{at:05}" for at in range(MOST_NAMES + 7))
+    assert (len(many), many[-2:]) == (MOST_NAMES + 1, ("V00999", "… and 7 more"))

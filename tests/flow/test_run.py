@@ -81,7 +81,7 @@ def test_a_divergence_fails_and_is_explained(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("agent", "reason"),
     [
-        pytest.param(asks(), "nothing was tested", id="no calls"),
+        pytest.param(asks(), "the agent made no model call", id="no calls"),
         pytest.param(asks(status=3), "exited with status 3 before", id="a crash before any"),
         pytest.param(asks(HELLO, path="/nope"), "POST /v1/nope (1×)", id="only unserved ones"),
         pytest.param(asks(HELLO, status=2), "exited with status 2", id="a crash after all"),
@@ -136,6 +136,23 @@ def test_what_is_wrong_beforehand_launches_nothing(
     record = run(job(tmp_path, spec, TURN), agent, environ)
     assert record.exit_code == code
     assert agent.launches == []
+
+
+def test_the_names_of_all_variables_of_the_agent_are_told(tmp_path: Path) -> None:
+    spec = SPEC.replace("{command: greet}", "{command: greet, env: {OWN: x, PATH: /bin}}")
+    made = job(tmp_path, spec, TURN, suite_env={"TENANT": "acme-secret"})
+    agent = asks(HELLO)
+    record = run(made, agent, {"SHELL_ONE": "value-secret", "FLOWPROOF_UPSTREAM_OPENAI": "x"})
+    assert record.environment == tuple(sorted(agent.launches[0].env))
+    told = {"OWN", "PATH", "TENANT", "SHELL_ONE", "OPENAI_BASE_URL", "FLOWPROOF_PROMPT"}
+    assert told < {*record.environment}
+    assert "FLOWPROOF_UPSTREAM_OPENAI" not in record.environment
+    assert "secret" not in str(record.environment)
+
+
+def test_an_agent_that_was_not_started_had_no_variables(tmp_path: Path) -> None:
+    spec = SPEC.replace("{command: greet}", "{command: greet, env: {OWN: x}}")
+    assert run(job(tmp_path, spec), asks(HELLO)).environment == ()
 
 
 def test_a_missing_trace_launches_nothing(tmp_path: Path) -> None:

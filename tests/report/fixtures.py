@@ -8,6 +8,7 @@ from flowproof.errors import ExitCode
 from flowproof.model.agent_exit import AgentExit, Captured
 from flowproof.model.flow_spec import Control
 from flowproof.model.jsonvalue import JsonValue, NumberText, write
+from flowproof.model.origin import Recording
 from flowproof.model.outcome import (
     AssertionResult,
     Divergence,
@@ -116,6 +117,7 @@ def flow_record(name: str = "Booking assistant books a flight") -> FlowRecord:
             TaskRecord("check", TaskState.DONE, 0.3301, 0.0032),
         ),
         environment=("FLOWPROOF_LLM_PROXY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "PATH"),
+        recording=Recording("2026-11-02T10:15:00Z", "0.1.0", ("gpt-5.4-mini-2026-03-17",)),
     )
 
 
@@ -215,6 +217,7 @@ def sample_run() -> RunRecord:
             verdict=Verdict.SKIPPED,
             duration=0.0,
             reason="STAGING is not set",
+            recording=None,
         ),
     )
     return run_of(*flows)

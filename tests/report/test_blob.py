@@ -47,6 +47,15 @@ def test_what_is_written_is_read(tmp_path: Path, record: RunRecord) -> None:
     assert blob.called == f"shard 2/3 ({path})"
 
 
+@pytest.mark.parametrize("path", ["a", '"', "\u00e9", "\ud800", "\x01"], ids=ascii)
+def test_names_of_what_was_left_out_fit_its_first_line(tmp_path: Path, path: str) -> None:
+    names = tuple(f"{path * 4_000}{at}" for at in range(200))
+    put(tmp_path, sample_run(), replace(HEAD, left_out=names))
+    [blob] = find_blobs([tmp_path])
+    kept = blob.head.left_out
+    assert kept == names[: len(kept)] and 1 <= len(kept) < 200
+
+
 def test_a_blob_that_is_reached_twice_is_one(tmp_path: Path) -> None:
     path = put(tmp_path / "a", sample_run())
     (tmp_path / "b").symlink_to(tmp_path / "a")

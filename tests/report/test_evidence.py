@@ -117,6 +117,11 @@ def test_all_that_an_auditor_asks_is_there() -> None:
     assert flow["trace"] == {"path": "smoke/booking.trace.json", "sha256": "a1" * 32}
     assert flow["host"] == "builder-7" and value["flows"][6]["host"] == "worker-3"
     assert "PATH" in flow["environment"]
+    assert flow["recording"] == {
+        "flowproof": "0.1.0",
+        "models": ["gpt-5.4-mini-2026-03-17"],
+        "recorded": "2026-11-02T10:15:00Z",
+    }
     assert value["exceptions"] == []
 
 
@@ -159,6 +164,11 @@ def counted(discovered: int, selected: int) -> RunRecord:
         pytest.param(counted(5, 3), "3 flows were selected, .* 2", id="a flow is missing"),
         pytest.param(counted(5, 1), "1 flows were selected, .* 2", id="a flow too many"),
         pytest.param(counted(1, 2), "2 flows were selected of 1", id="more than there are"),
+        pytest.param(
+            replace(passing_run(), population=Population(2, 2, left_out=("x",))),
+            "0 flows were left out, and 1 are named",
+            id="more names than were left out",
+        ),
     ],
 )
 def test_counts_that_do_not_add_up_are_refused(record: RunRecord, says: str) -> None:

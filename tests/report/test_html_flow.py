@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 
 from flowproof.errors import ExitCode
+from flowproof.model.origin import Recording
 from flowproof.model.outcome import AssertionResult, Failed, Passed, Unjudged, Verdict
+from flowproof.model.phase import Phase
 from flowproof.model.run_record import AttemptRecord, FileDigest, FlowRecord
 from flowproof.model.traffic import ModelTraffic, Unserved
 from flowproof.model.trajectory import Message, Trajectory, TurnView
@@ -173,6 +175,52 @@ def test_inputs_are_there_with_their_digests() -> None:
         "30 November 2026, 09:00:00 UTC",
     ):
         assert part in words, part
+
+
+DATED = "2026-11-02T10:15:00Z"
+
+
+@pytest.mark.parametrize(
+    ("phase", "recording", "says"),
+    [
+        pytest.param(
+            "replay",
+            Recording(DATED, "0.1.0", ("gpt-4o", "<b>")),
+            "Replayed from a recording of 2 November 2026 of gpt-4o, <b>.",
+            id="all",
+        ),
+        pytest.param(
+            "replay",
+            Recording(DATED, "0.1.0"),
+            "Replayed from a recording of 2 November 2026.",
+            id="no model",
+        ),
+        pytest.param(
+            "replay",
+            Recording("", "0.23"),
+            "Replayed from a recording by flowproof 0.23, which tells neither",
+            id="old",
+        ),
+        pytest.param(
+            "record",
+            Recording(DATED, "0.1.0", tuple("abcde")),
+            "Recorded against a, b, c and 2 more.",
+            id="recorded",
+        ),
+    ],
+)
+def test_where_its_answers_come_from(phase: Phase, recording: Recording, says: str) -> None:
+    made = page(replace(flow_record(), phase=phase, recording=recording))
+    assert says in made.words()
+    assert made.words().index(says) < made.words().index("What went in")
+
+
+@pytest.mark.parametrize(
+    ("phase", "recording"), [("replay", None), ("record", Recording())], ids=["none", "nobody"]
+)
+def test_where_nobody_answered_nobody_is_named(phase: Phase, recording: Recording | None) -> None:
+    words = page(replace(flow_record(), phase=phase, recording=recording)).words()
+    assert "Recorded against" not in words and "from a recording" not in words
 
 
 def test_what_crossed_the_boundary_is_told() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from flowproof.errors import ExitCode
 from flowproof.model.flow_spec import Control
-from flowproof.model.origin import Origin, Population, Source
+from flowproof.model.origin import Origin, Population, Recording, Source
 from flowproof.model.outcome import Verdict
 from flowproof.model.run_record import AttemptRecord, FileDigest, FlowRecord, RunRecord
 from flowproof.report.html import DIAGNOSED
@@ -231,6 +231,10 @@ def test_a_partial_run_says_what_it_leaves_out() -> None:
     words = index(record).words()
     assert "(--tag smoke, --last-failed) and does not vouch for the whole." in words
     assert "12 found 1 selected 1 ran" in words
+    assert "Left out" not in index(record).section("flows")
+    named = replace(record, population=Population(12, 1, (), ("a.flow.yaml", "<b>.flow.yaml")))
+    told = index(named)
+    assert "Left out by the selection: 11 a.flow.yaml <b>.flow.yaml and 9 more" in told.words()
     assert "vouch" not in index(run_of(flow_record())).words()
 
 
@@ -305,6 +309,31 @@ def test_a_run_of_both_phases_says_so() -> None:
     assert "1 flow was recorded." in words
 
 
+def test_a_skipped_flow_is_none_of_the_slowest() -> None:
+    flows = many(6, flow_record("Runs"))
+    skipped = replace(flow_record("Waits"), verdict=Verdict.SKIPPED, duration=0.0)
+    page = index(run_of(*flows, skipped)).source.partition("<h2>Slowest flows</h2>")[2]
+    listed = page.partition("</ol>")[0]
+    assert listed.count(">Runs<") == 6
+    assert "Waits" not in listed
+    none = index(run_of(*many(6, skipped)))
+    assert "Slowest flows" not in none.words()
+
+
+def test_the_index_says_which_models_answered() -> None:
+    old = replace(
+        flow_record(), recording=Recording("2026-10-01T08:00:00Z", "0.1.0", ("claude-9", "gpt-4o"))
+    )
+    words = index(run_of(*many(2, flow_record()), old)).words()
+    assert (
+        "Models that answered gpt-5.4-mini-2026-03-17 (2 flows), claude-9 (1 flow), "
+        "gpt-4o (1 flow)" in words
+    )
+    assert "Recordings made 1 October 2026 to 2 November 2026" in words
+    none = index(run_of(replace(flow_record(), recording=None))).words()
+    assert "Models that answered" not in none and "Recordings made" not in none
+
+
 def rows_of(record: RunRecord) -> int:
     return len(index(record).section("flows"))
 
@@ -312,3 +341,14 @@ def rows_of(record: RunRecord) -> int:
 def test_rows_are_lean() -> None:
     grown = rows_of(run_of(*many(400, flow_record()))) - rows_of(run_of(*many(350, flow_record())))
     assert grown / 50 < 700
+
+
+@pytest.mark.parametrize(
+    ("differs", "says"),
+    [(True, "the commit alone does not tell"), (False, "none"), (None, "unknown: some files go")],
+    ids=str,
+)
+def test_whether_files_differed_from_the_commit(differs: bool | None, says: str) -> None:
+    record = replace(run_of(), source=Source("", "c0" * 20, "main", differs))
+    facts = {fact.label: fact.value for group in evidence_groups(record) for fact in group.facts}
+    assert says in facts["Uncommitted changes"]

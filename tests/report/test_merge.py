@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from flowproof.errors import ExitCode, UsageError
+from flowproof.model.origin import Population
 from flowproof.model.outcome import Verdict
 from flowproof.model.run_record import FlowRecord, RunRecord, combined_exit_code
 from flowproof.report.blob import Blob, BlobHead, find_blobs, planned_digest, render
@@ -147,6 +148,18 @@ def test_a_run_in_which_a_part_left_flows_out_vouches_for_nothing(tmp_path: Path
     parts = divided()
     parts[1] = (parts[1][0], replace(parts[1][1], partial=True))
     assert merged(tmp_path, parts).record.partial is True
+
+
+def test_what_no_shard_ran_is_named(tmp_path: Path) -> None:
+    parts = [
+        (
+            replace(record, population=Population(9, 3, left_out=("greet.flow.yaml",))),
+            replace(first, discovered=9, left_out=("x.flow.yaml", "y.flow.yaml")),
+        )
+        for record, first in divided()
+    ]
+    whole = merged(tmp_path, parts).record.population
+    assert whole == Population(9, 7, left_out=("x.flow.yaml", "y.flow.yaml"))
 
 
 def test_what_parts_say_beside_their_flows(tmp_path: Path) -> None:

@@ -134,6 +134,12 @@ def test_different_commits_are_refused(tmp_path: Path, other: Source, told: str)
 
 
 def test_changes_that_differ_are_told_and_not_kept(tmp_path: Path) -> None:
+    unknown = replace(SOURCE, changed=None)
+    for other, amount in ((SOURCE, None), (unknown, None), (replace(SOURCE, changed=True), True)):
+        for at, (first, second) in enumerate(((other, unknown), (unknown, other))):
+            place = tmp_path / f"{other.changed}-{at}"
+            found = one(place, {"source": first}, {"source": second}).source
+            assert found is not None and found.changed is amount
     changed = replace(SOURCE, changed=True, changes="ab" * 32)
     same = one(tmp_path / "same", {"source": changed}, {"source": changed})
     assert (same.source, same.warnings) == (changed, ())

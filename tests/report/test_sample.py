@@ -75,6 +75,7 @@ def test_what_differs_from_run_to_run_is_frozen(record: RunRecord) -> None:
                 slot=5,
                 host="elsewhere",
                 agent=flow.agent and replace(flow.agent, duration=7.25),
+                environment=(*flow.environment, "MINE"),
                 tasks=tuple(replace(task, started=1.5, duration=2.5) for task in flow.tasks),
             )
             for flow in record.flows

@@ -103,6 +103,7 @@ def test_the_digest_is_right_for_whoever_only_asks_for_names() -> None:
     [
         pytest.param(None, id="no repository"),
         pytest.param(Source("", COMMIT, "", True, "ab" * 32), id="changed"),
+        pytest.param(Source("", COMMIT, "", None), id="unknown"),
         pytest.param(Source("x", "HEAD", "", False), id="no commit"),
     ],
 )

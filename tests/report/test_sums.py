@@ -20,6 +20,7 @@ from flowproof.report.sums import (
     files_below,
     holds_more,
     read_sums,
+    require_room,
     sums,
     withdraw,
     write_sums,
@@ -103,10 +104,17 @@ def test_what_is_covered(tmp_path: Path) -> None:
 
 def test_a_written_file_in_a_folder_with_its_own_list_is_left_to_it(tmp_path: Path) -> None:
     digests: dict[str, str] = {}
-    write_files(tmp_path, [("a", "a"), ("flows/b", "b")], digests)
-    write_sums(tmp_path / "flows", {}, only_written=False)
+    write_files(tmp_path, [("a", "a"), ("inner/b", "b")], digests)
+    write_sums(tmp_path / "inner", {}, only_written=False)
     path = write_sums(tmp_path, digests, only_written=False)
     assert read_sums(path.read_bytes()) == {"a": A}
+
+
+def test_the_folder_of_pages_is_listed_whatever_it_holds(tmp_path: Path) -> None:
+    put(tmp_path, "flows/b", "flows/SHA256SUMS", "inner/flows/c", "inner/flows/SHA256SUMS")
+    left_out: list[str] = []
+    assert sorted(files_below(tmp_path, left_out=left_out)) == ["flows/SHA256SUMS", "flows/b"]
+    assert left_out == ["inner/flows/"]
 
 
 def test_there_are_bounds(tmp_path: Path) -> None:
@@ -119,7 +127,7 @@ def test_there_are_bounds(tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(b"x" * 11)
     with pytest.raises(OSError, match="more than 10 bytes"):
         file_digest(tmp_path / "large", 10)
-    assert MOST == 100_000
+    assert MOST == 300_000
 
 
 @pytest.mark.parametrize("name", ["link", "pipe", "folder"])
@@ -191,3 +199,19 @@ def test_a_list_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "SHA256SUMS").mkdir()
     with pytest.raises(UsageError, match="digests of the reports"):
         withdraw(tmp_path, only_written=False)
+
+
+def test_room_is_looked_for_before_pages_are_made(tmp_path: Path) -> None:
+    put(tmp_path, "a", *(f"flows/{at}.html" for at in range(20)))
+    require_room(tmp_path, 20, only_written=False, most=40)
+    require_room(tmp_path / "none", 30, only_written=False, most=40)
+    with pytest.raises(UsageError, match="30 pages of flows are more than"):
+        require_room(tmp_path, 30, only_written=False, most=40)
+    require_room(tmp_path, 30, only_written=True, most=40)
+    with pytest.raises(UsageError, match="31 pages of flows are more than"):
+        require_room(tmp_path, 31, only_written=True, most=40)
+
+
+def test_a_list_of_very_many_files_is_read(tmp_path: Path) -> None:
+    names = {f"flows/{'x' * 40}{at}.html": A for at in range(120_000)}
+    assert len(read_sums(sums(names))) == 120_000

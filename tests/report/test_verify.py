@@ -143,30 +143,116 @@ def test_evidence_changed_on_purpose_is_told(tmp_path: Path) -> None:
     found = verify(reports)
     told = " ".join(one.problem for one in found.findings)
     assert "the chain breaks there" in told and "other counts of verdicts" in told
-    assert found.notes == ("there is no run.json: no report could be made again",)
 
 
 def test_another_flowproof_makes_other_bytes(tmp_path: Path) -> None:
     found = verify(write(tmp_path, replace(known_run(), flowproof="0.0.9")))
     assert (found.findings, found.reports) == ((), ())
-    assert "flowproof 0.0.9 wrote them" in found.notes[0]
+    [unchecked] = found.unchecked
+    assert "flowproof 0.0.9 wrote them" in unchecked.why
+    assert {"index.html", "evidence.json", "TEST-flowproof.xml"} < {*unchecked.files}
+    assert any(name.startswith("flows/") for name in unchecked.files)
     other = verify(tmp_path / "reports", distribution="00" * 32)
-    assert "flowproof 0.0.9" in other.notes[0]
+    assert "can be checked with flowproof 0.0.9" in other.unchecked[0].why
 
 
 def test_another_build_makes_other_bytes(tmp_path: Path) -> None:
     reports = write(tmp_path, known_run())
-    assert "another build" in verify(reports, distribution="00" * 32).notes[0]
-    assert len(verify(reports, distribution="d1" * 32).reports) == len(ALL)
+    [unchecked] = verify(reports, distribution="00" * 32).unchecked
+    assert "another build" in unchecked.why and "d1" * 32 in unchecked.why
+    same = verify(reports, distribution="d1" * 32)
+    assert (len(same.reports), same.unchecked) == (len(ALL), ())
 
 
-def test_a_junit_file_with_attachments_is_not_compared(tmp_path: Path) -> None:
-    flow = replace(diverged(), trace=FileDigest("a.trace.json", "00" * 32))
-    (tmp_path / "a.trace.json").write_bytes(b"{}")
-    reports = write(tmp_path, run_of(flow), "json", "junit", JENKINS_URL="http://ci/")
-    found = verify(reports)
+def test_what_needs_no_other_build_is_checked_all_the_same(tmp_path: Path) -> None:
+    reports = write(tmp_path, replace(known_run(), flowproof="0.0.9"))
+    swap(reports / "evidence.json", "casey", "carol")
+    relist(reports)
+    assert {*problems(verify(reports))} == {"evidence.json", "statement.intoto.json"}
+
+
+def test_without_a_record_nothing_says_what_pages_should_be(tmp_path: Path) -> None:
+    found = verify(write(tmp_path, known_run(), "html"))
     assert found.findings == ()
-    assert "names attachments" in found.notes[0]
+    assert "index.html" in found.unchecked[0].files
+    assert found.unchecked[0].why == "there is no run.json"
+
+
+@pytest.mark.parametrize("kind", ["trace", "page"])
+def test_a_junit_file_with_attachments_is_made_again_with_them(tmp_path: Path, kind: str) -> None:
+    where = {"JENKINS_URL": "http://ci/"}
+    if kind == "page":
+        where = {"GITLAB_CI": "true", "CI_PROJECT_DIR": str(tmp_path)}
+    place = tmp_path / "a & b"
+    place.mkdir()
+    (place / "a.trace.json").write_bytes(b"{}")
+    flow = replace(diverged(), trace=FileDigest("a & b/a.trace.json", "00" * 32))
+    gone = FileDigest("gone.trace.json", "00" * 32)
+    other = replace(diverged(), path="gone.flow.yaml", trace=gone)
+    reports = write(tmp_path, run_of(other, flow), "html", "json", "junit", **where)
+    file = reports / "TEST-flowproof.xml"
+    assert "[[ATTACHMENT|" in file.read_text("utf-8")
+    found = verify(reports)
+    assert (found.findings, found.unchecked) == ((), ())
+    assert "junit" in found.reports
+    swap(file, "[[ATTACHMENT|", "[[ATTACHMENT|/etc/passwd]]\n[[ATTACHMENT|")
+    relist(reports)
+    assert problems(verify(reports)) == {"TEST-flowproof.xml": "is not what run.json makes"}
+
+
+def test_a_list_in_the_folder_of_pages_hides_nothing(tmp_path: Path) -> None:
+    reports = write(tmp_path, known_run())
+    (reports / "flows/evil.html").write_bytes(b"All is well.")
+    (reports / "extra").mkdir()
+    for inner in ("flows", "extra"):
+        (reports / inner / "SHA256SUMS").write_bytes(b"")
+    found = verify(reports)
+    assert problems(found) == dict.fromkeys(
+        ("flows/SHA256SUMS", "flows/evil.html"), "is not in SHA256SUMS"
+    )
+    assert [note.split()[0] for note in found.notes] == ["extra/"]
+
+
+@pytest.mark.parametrize("name", ["evil.html", "evil.HTM", "deep/evil.xhtml"])
+def test_a_page_of_no_flow_differs_even_if_it_is_listed(tmp_path: Path, name: str) -> None:
+    reports = write(tmp_path, known_run())
+    (reports / "flows/notes.txt").write_bytes(b"no page")
+    relist(reports)
+    assert problems(verify(reports)) == {}
+    page = reports / "flows" / name
+    page.parent.mkdir(exist_ok=True)
+    page.write_bytes(b"All is well.")
+    relist(reports)
+    assert problems(verify(reports)) == {f"flows/{name}": "is a page that run.json does not make"}
+
+
+def test_pages_without_an_index_are_told(tmp_path: Path) -> None:
+    reports = write(tmp_path, known_run())
+    (reports / "index.html").unlink()
+    relist(reports)
+    assert problems(verify(reports)) == {"index.html": "is missing, or not listed"}
+
+
+@pytest.mark.parametrize(
+    ("gone", "by"),
+    [("run.json", "evidence.json"), ("evidence.json", "statement.intoto.json")],
+    ids=["run.json", "evidence.json"],
+)
+def test_a_file_that_another_is_about_has_to_be_there(tmp_path: Path, gone: str, by: str) -> None:
+    reports = write(tmp_path, known_run(), "evidence")
+    assert problems(verify(reports)) == {}
+    (reports / gone).unlink()
+    assert problems(verify(reports))[gone] == "is missing"
+    relist(reports)
+    assert problems(verify(reports))[gone] == f"is missing, or not listed, and {by} is about it"
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"[]", b'{"subject": [1, {}]}', b'{"subject": 1}'])
+def test_a_statement_that_is_none(tmp_path: Path, data: bytes) -> None:
+    reports = write(tmp_path, replace(known_run(), flowproof="0.0.9"))
+    (reports / "statement.intoto.json").write_bytes(data)
+    relist(reports)
+    assert list(problems(verify(reports))) == ["statement.intoto.json"]
 
 
 def folder_with_inputs(tmp_path: Path) -> tuple[Path, Path]:
@@ -209,8 +295,24 @@ def test_nothing_outside_of_the_folder_of_inputs_is_read(tmp_path: Path, path: s
     (here / "link").symlink_to(tmp_path / "outside")
     flow = replace(flow_record(), spec=FileDigest(path, "00" * 32), trace=None)
     found = verify(write(here, run_of(flow)), here)
-    assert found.findings == ()
-    assert "lies outside of that folder" in found.notes[0]
+    assert problems(found) == {path: f"input leads out of {here}, and is not read"}
+    assert found.inputs == 0
+
+
+def test_inputs_beside_the_folder_are_read_within_the_repository(tmp_path: Path) -> None:
+    here = tmp_path / "repository/suite"
+    here.mkdir(parents=True)
+    (here.parent / "uv.lock").write_bytes(b"x")
+    (tmp_path / "outside").write_bytes(b"x")
+    (here / "link").symlink_to(tmp_path / "outside")
+    digest = hashlib.sha256(b"x").hexdigest()
+    flow = replace(flow_record(), spec=None, trace=None)
+    record = replace(run_of(flow), inputs=(FileDigest("../uv.lock", digest),))
+    found = verify(write(here, record), here, within=here.parent)
+    assert (found.findings, found.inputs) == ((), 1)
+    for path in ("../../outside", "link"):
+        record = replace(run_of(flow), inputs=(FileDigest(path, digest),))
+        assert path in problems(verify(write(here, record), here, within=here.parent))
 
 
 @pytest.mark.parametrize("path", ["a\0b", "x" * 5_000, "."], ids=["zero", "long", "a folder"])

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import anyio
 import pytest
 
 from flowproof.errors import UsageError, WorldError
-from flowproof.suite.engines.cluster import connected, require_address
+from flowproof.suite.engines.cluster import connected, require_address, sweep
 
 Said = Callable[[socket.socket], None]
 
@@ -44,6 +47,17 @@ def serving(said: Said) -> Iterator[str]:
 
 def words(data: bytes) -> Said:
     return lambda connection: connection.sendall(data)
+
+
+def test_what_killed_runs_left_is_removed(tmp_path: Path) -> None:
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    left = tmp_path / f"flowproof-run-{ended.pid}-abc"
+    others = [f"flowproof-run-{os.getpid()}-abc", "flowproof-run-x-abc", f"flowproof-{ended.pid}-a"]
+    for folder in (left, *(tmp_path / name for name in others)):
+        (folder / "projects").mkdir(parents=True)
+    sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(others)
 
 
 async def connect(address: str) -> float:

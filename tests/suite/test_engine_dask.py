@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from typing import Any
 import anyio
 import psutil
 import pytest
+from dask import config as dask_config
 from distributed import LocalCluster
 
 from flowproof.errors import ExitCode, WorldError
@@ -46,6 +49,26 @@ def gone(pid: int) -> bool:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
+
+
+def wait_for(happened: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if happened():
+            return
+        time.sleep(0.05)
+    raise TimeoutError
+
+
+@contextmanager
+def started(command: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of a cluster, which is gone at the end."""
+    env = {**os.environ, "FLOWPROOF_CACHE": str(folder / "cache")}
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, cwd=folder, env=env, stdout=quiet, stderr=quiet) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
 
 
 async def until_written(path: Path) -> None:
@@ -201,6 +224,32 @@ def test_a_project_is_sent_once(tmp_path: Path, cluster: tuple[str, Path]) -> No
     assert len(list(cache.glob("*.tar.gz"))) == 2
     assert list((cache / "runs").iterdir()) == []
     assert not (tmp_path / "left.txt").exists()
+
+
+def test_a_scheduler_that_dies_costs_its_flows_alone(tmp_path: Path) -> None:
+    mark, place = tmp_path / "mark", tmp_path / "scheduler.json"
+    flows = Flows(tmp_path, {"MARK": str(mark)})
+    specs = [flows.add("a", "hang", "${MARK}"), flows.add("b", "pass")]
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
+    command += ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(place)]
+    with started(command, tmp_path) as scheduler:
+        wait_for(place.exists)
+        address = json.loads(place.read_text("utf-8"))["address"]
+        worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-dashboard"]
+        with started([*worker, "--nworkers", "1", "--nthreads", "1"], tmp_path):
+
+            async def kill(interrupt: Interrupt) -> None:
+                await until_written(mark)
+                scheduler.kill()
+
+            with dask_config.set({"distributed.comm.timeouts.connect": "3s"}):
+                record = flows.run(*specs, engine=dask(1, address), meanwhile=kill)
+    assert record.exit_code is ExitCode.WORLD_ERROR
+    assert set(verdicts(record)) <= {"error", "pass"}
+    cut = record.flows[0]
+    assert (cut.verdict, cut.exit_code) == ("error", ExitCode.WORLD_ERROR)
+    assert cut.duration > 0
+    wait_for(lambda: gone(int(mark.read_text("utf-8"))))
 
 
 def test_a_runner_that_is_killed_leaves_no_agent(tmp_path: Path, cluster: tuple[str, Path]) -> None:

@@ -62,6 +62,16 @@ def test_git_says_what_is_packed(tmp_path: Path) -> None:
     assert ".env" in unpacked(pack(project, [".env", "a.py"]), tmp_path / "with")
 
 
+def test_nothing_of_the_repository_is_run(tmp_path: Path) -> None:
+    project = tmp_path / "p"
+    fill(project, "a.py")
+    git(project, "init", "-q")
+    git(project, "add", ".")
+    git(project, "config", "core.fsmonitor", f"touch {tmp_path}/told;")
+    assert unpacked(pack(project), tmp_path / "t") == ["a.py"]
+    assert not (tmp_path / "told").exists()
+
+
 def test_without_git_all_but_what_is_hidden_or_installed(tmp_path: Path) -> None:
     project = tmp_path / "p"
     fill(

@@ -165,6 +165,9 @@ def test_a_skipped_flow_began_at_no_time(tmp_path: Path) -> None:
     record = run(tmp_path, *specs, skip_untraced=True)
     assert [flow.verdict for flow in record.flows] == ["skipped", "skipped"]
     assert [flow.offset for flow in record.flows] == [None, None]
+    assert [flow.slot for flow in record.flows] == [0, 0]
+    ran = run(tmp_path, add(tmp_path, "c"), specs[1], skip_untraced=True)
+    assert [flow.slot for flow in ran.flows] == [1, 0]
 
 
 def test_a_flow_that_was_cut_off_says_when_it_began(tmp_path: Path) -> None:
@@ -283,6 +286,22 @@ def test_flows_that_are_needed_from_elsewhere_are_counted(tmp_path: Path) -> Non
     specs = [add(tmp_path, name) for name in "ab"]
     record = run(tmp_path, *specs, discovered=1, planned=PlanOptions(repeat=3))
     assert record.population == Population(2, 2)
+
+
+def test_flows_that_were_left_out_are_named(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    one, *others = [add(tmp_path, name) for name in ("b", "deep/z", "a")]
+    record = run(tmp_path, one, discovered=3, left_out=others)
+    assert record.population == Population(3, 1, left_out=("a.flow.yaml", "deep/z.flow.yaml"))
+    assert load(dump(record)).population == record.population
+
+
+def test_of_very_many_the_first_are_named(tmp_path: Path) -> None:
+    left_out = [tmp_path / f"{at:04}.flow.yaml" for at in range(500)]
+    record = run(tmp_path, add(tmp_path, "x"), discovered=501, left_out=left_out[::-1])
+    assert record.population is not None
+    assert record.population.left_out == tuple(path.name for path in left_out[:200])
+    assert record.population.deselected == 500
 
 
 def test_a_git_that_hangs_holds_no_interrupted_run_up(tmp_path: Path) -> None:

@@ -57,6 +57,8 @@ def by_tag(text: str) -> Selection:
         pytest.param(Selection(), [*FLOWS], id="all"),
         pytest.param(by_name("books"), ["book", "sub/slow"], id="name in any case"),
         pytest.param(by_name("sub/ or refund"), ["refund", "sub/slow"], id="path"),
+        pytest.param(by_name("yaml"), [], id="what all paths end in"),
+        pytest.param(by_name("slow.flow.yaml"), ["sub/slow"], id="a whole file name"),
         pytest.param(by_name("books and not ten"), ["book"], id="and not"),
         pytest.param(by_tag("booking and not slow"), ["book"], id="tags"),
         pytest.param(by_tag("book"), [], id="a tag is matched whole"),

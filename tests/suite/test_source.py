@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from flowproof.model.origin import Source
-from flowproof.suite import source as module
+from flowproof.suite import work_tree as module
 from flowproof.suite.source import address, source
 
 ENVIRON = {
@@ -271,6 +271,22 @@ def test_git_sees_no_key(repository: Path, tmp_path: Path) -> None:
         ("https://git.example/\u202e", ""),
         ("https://git.example/" + "a" * 2000, ""),
         ("", ""),
+        ("git@work:a/b.git", "git@work:a/b.git"),
+        ("ssh://git@git.example/a", "ssh://git@git.example/a"),
+        ("https://u:pa/secret@git.example/a", ""),
+        ("https://u:pa#secret@git.example/a", ""),
+        ("https://u:12#secret@git.example/a", ""),
+        ("https://u:12/secret@git.example/a", ""),
+        ("https://git.example:secret/a", ""),
+        ("https://git.example:/a", ""),
+        ("ssh://a@secret@git.example/a", ""),
+        (r"https:\\u:secret@git.example/a", ""),
+        (r"https://secret\@git.example/a", ""),
+        ("secret:tok@en@git.example:a/b", ""),
+        ("u:pa/secret@git.example:a/b", ""),
+        ("javascript:alert(1)", ""),
+        ("data:text/html,x", ""),
+        ("ftp://git.example/a", ""),
     ],
     ids=lambda text: text[:24] or "empty",
 )

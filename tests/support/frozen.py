@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+from flowproof.flow.agent_environment import Handles, agent_environment
 from flowproof.model.origin import Origin, Source
 from flowproof.model.run_record import FlowRecord, RunRecord, TaskRecord
 
@@ -21,6 +22,11 @@ _BRIEF = {"resolve_env": 0.0004, "read_trace": 0.0011, "check": 0.0042, "report"
 _SETUP = 0.0021
 _GAP = 0.0002
 
+_MACHINE = frozenset({"CI", "HOME", "LANG", "PATH"})
+"""The variables of the invented machine."""
+_OURS = frozenset(agent_environment({}, Handles("http://127.0.0.1:1/v1", {}), "", {}))
+"""Those that flowproof gives to every agent."""
+
 ORIGIN = Origin(
     actor="casey",
     trigger="push",
@@ -28,7 +34,8 @@ ORIGIN = Origin(
     url="https://ci.example/savanna-air/assistant/runs/1042",
     system="Debian GNU/Linux 12 (bookworm)",
     kernel="Linux 6.1.0",
-    distribution=hashlib.sha256(b"the files of flowproof").hexdigest(),
+    # With a made-up one, `report verify` would say that another build wrote the sample.
+    distribution="",
 )
 SOURCE = Source(
     repository="https://git.example/savanna-air/assistant.git",
@@ -77,6 +84,7 @@ def _flow(flow: FlowRecord, agent: float, offset: float) -> FlowRecord:
         offset=_rounded(offset),
         host="",
         agent=flow.agent and replace(flow.agent, duration=agent),
+        environment=tuple(sorted(_MACHINE | (_OURS & frozenset(flow.environment)))),
         tasks=tasks,
     )
 

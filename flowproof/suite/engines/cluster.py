@@ -8,11 +8,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 CONNECTING = 30.0
 """Seconds that a scheduler may take to answer, and workers of our own to start."""
+_FOLDERS = "flowproof-run-"
+"""How folders of our own clusters begin; the process id of their run follows."""
 _CLOSING = 20.0
 _GIVING_UP = 2.0
 _PORTS = 65_535
@@ -108,8 +111,10 @@ async def local_cluster(workers: int) -> AsyncIterator[tuple[Client, Path]]:
 
     :raises WorldError: if it cannot be started.
     """
+    sweep(Path(gettempdir()))
+    mine = f"{_FOLDERS}{os.getpid()}-"
     with (
-        TemporaryDirectory(prefix="flowproof-", ignore_cleanup_errors=True) as folder,
+        TemporaryDirectory(prefix=mine, ignore_cleanup_errors=True) as folder,
         _without_keys(),
     ):
         begin_server()
@@ -165,6 +170,25 @@ def begin_server() -> None:
             forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def sweep(temporary: Path) -> None:
+    """Remove what runs left behind that were killed before they could."""
+    for folder in temporary.glob(f"{_FOLDERS}*-*"):
+        number = folder.name.removeprefix(_FOLDERS).partition("-")[0]
+        with suppress(OSError):
+            if number.isdecimal() and folder.lstat().st_uid == os.getuid() and _gone(int(number)):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        pass
+    return False
 
 
 @contextlib.contextmanager

@@ -151,15 +151,8 @@ class DaskEngine:
         """
         with contextlib.suppress(TimeoutError):
             await self._client.wait_for_workers(1, self._options.patience)
-        try:
-            await self._require_version()
-            self._facts = await self._ship()
-        except FlowproofError:
-            raise
-        except Exception as error:  # that of a worker, or what came of its answer
-            raise WorldError(
-                f"the workers of the cluster cannot be asked: {told(error)}"
-            ) from error
+        await self._require_version()
+        self._facts = await self._ship()
         available = sum(one.slots for one in self._facts.values())
         if not available:
             raise WorldError(
@@ -173,25 +166,41 @@ class DaskEngine:
         if job.phase == "record":
             return await run_flow(job, self._world, cut)
         lost: list[AttemptRecord] = []
+        begun = self._world.clock.monotonic()
         try:
             record = await self._run(job, lost)
-        except WorldError as error:
-            record = kept_from_running(job.spec_path, self._project, str(error))
-        except OSError as error:
-            reason = f"the cluster cannot be reached: {told(error)}"
+        except (WorldError, OSError) as error:
+            lost_it = isinstance(error, OSError)
+            reason = f"the cluster cannot be reached: {told(error)}" if lost_it else str(error)
             record = kept_from_running(job.spec_path, self._project, reason)
+            record = replace(record, duration=self._world.clock.monotonic() - begun)
         return with_losses(record, lost)
 
     async def close(self) -> None:
         """Have the workers remove the files of this run."""
         if self._place.cache is not None:
             return  # they go with the cluster
-        with anyio.move_on_after(_ENDING, shield=True), contextlib.suppress(OSError):
-            await self._client.run(worker.forget, self._place, on_error="ignore")
+        with anyio.move_on_after(_ENDING, shield=True), contextlib.suppress(WorldError):
+            await self._ask(worker.forget, self._place, on_error="ignore")
+
+    async def _ask(self, function: Callable[..., object], *arguments: object, **how: Any) -> Any:
+        """What workers answer to a function, by their addresses.
+
+        :raises WorldError: if they cannot be asked; a client whose scheduler is gone fails in
+            more ways than it documents.
+        """
+        try:
+            return await self._client.run(function, *arguments, **how)
+        except FlowproofError:
+            raise  # a worker's own
+        except Exception as error:
+            raise WorldError(
+                f"the workers of the cluster cannot be asked: {told(error)}"
+            ) from error
 
     async def _require_version(self) -> None:
         # Found by a name in the standard library: another version need not have our modules.
-        found = await self._client.run(locate, "flowproof.version.__version__")
+        found = await self._ask(locate, "flowproof.version.__version__")
         for address, version in found.items():
             if version != __version__:
                 raise _other_version(address, version)
@@ -199,13 +208,13 @@ class DaskEngine:
     async def _ship(self, workers: list[str] | None = None) -> Mapping[str, Facts]:
         """Send the project to workers (None: all) that lack it, once to those that share a
         store; what is known of these workers."""
-        client, place = self._client, self._place
+        place = self._place
         for _ in range(_SHIPMENTS):
-            facts: Mapping[str, Facts] = await client.run(worker.describe, place, workers=workers)
+            facts: Mapping[str, Facts] = await self._ask(worker.describe, place, workers=workers)
             lacking = {one.store: at for at, one in facts.items() if not one.has_project}
             if not lacking:
                 return facts
-            await client.run(worker.keep, place, self._archive.data, workers=list(lacking.values()))
+            await self._ask(worker.keep, place, self._archive.data, workers=list(lacking.values()))
         raise WorldError(f"the project does not stay on {', '.join(lacking.values())}")
 
     async def _run(self, job: FlowJob, lost: list[AttemptRecord]) -> FlowRecord:
@@ -283,15 +292,18 @@ class DaskEngine:
         others = [at for at in self._facts if at not in self._stuck] if self._stuck else None
         if others == []:
             raise WorldError("there is no worker of the cluster that ends what it runs")
-        future = self._client.submit(
-            worker.run_job,
-            job,
-            key=key,
-            pure=False,
-            retries=0,
-            resources=labels or None,
-            workers=others,
-        )
+        try:
+            future = self._client.submit(
+                worker.run_job,
+                job,
+                key=key,
+                pure=False,
+                retries=0,
+                resources=labels or None,
+                workers=others,
+            )
+        except RuntimeError as error:  # the client was closed: its scheduler is gone
+            raise WorldError(f"the cluster cannot be reached: {told(error)}") from error
         try:
             return await self._waited_for(future, key, labels, limit)
         except anyio.get_cancelled_exc_class():
@@ -316,7 +328,7 @@ class DaskEngine:
                 return await outcome(future)
             without = await self._without_worker(frozenset(labels))
             if without > self._options.patience:
-                await future.cancel()
+                await _given_up(future)
                 raise WorldError(
                     f"no worker of the cluster was there to run it for {without:.0f} s"
                 )
@@ -327,7 +339,7 @@ class DaskEngine:
             elif now - since > limit + self._options.margin:
                 self._stuck.update(runs_at)
                 with anyio.move_on_after(look):
-                    await future.cancel()
+                    await _given_up(future)
                 return Lost(", ".join(runs_at) or "(unknown)", silent=now - since)
 
     async def _without_worker(self, labels: frozenset[str]) -> float:
@@ -335,10 +347,8 @@ class DaskEngine:
         now = self._world.clock.monotonic()
         if now - self._looked >= self._options.look:
             self._looked = now
-            with contextlib.suppress(OSError), anyio.move_on_after(self._options.look):
-                self._facts = await self._client.run(
-                    worker.describe, self._place, on_error="ignore"
-                )
+            with contextlib.suppress(WorldError), anyio.move_on_after(self._options.look):
+                self._facts = await self._ask(worker.describe, self._place, on_error="ignore")
                 self._told = self._world.clock.monotonic()
         able = (one for at, one in self._facts.items() if at not in self._stuck)
         if any(labels <= set(one.labels) for one in able):
@@ -348,12 +358,19 @@ class DaskEngine:
     async def _end(self, future: Future[object], key: str) -> None:
         """Have a flow ended on its worker, and wait until it is. Many are ended at once when a
         run is interrupted: one question to the workers is for all of them."""
-        await future.cancel()
+        await _given_up(future)
         self._ending.add(key)
         async with self._broadcast:
             if key in self._ending:
                 keys, self._ending = self._ending, set()
-                await self._client.run(worker.ended, keys, on_error="ignore")
+                with contextlib.suppress(WorldError):
+                    await self._ask(worker.ended, keys, on_error="ignore")
+
+
+async def _given_up(future: Future[object]) -> None:
+    # There may be no scheduler any more to tell.
+    with contextlib.suppress(Exception):
+        await future.cancel()
 
 
 def _other_version(address: str, version: object) -> WorldError:

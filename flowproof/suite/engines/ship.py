@@ -217,7 +217,7 @@ def _git(folder: Path, *arguments: str) -> bytes | None:
     """
     try:
         done = subprocess.run(
-            ["git", *arguments],
+            ["git", "-c", "core.fsmonitor=false", *arguments],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
