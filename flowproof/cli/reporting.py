@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -168,10 +168,16 @@ def _written(
             withdraw(folder, only_written=shared[folder])
     written: list[str] = []
     digests: dict[Path, dict[str, str]] = {folder: {} for folder in reporting.folders.values()}
-    for kind, folder in reporting.folders.items():
+    # Pages last: where there is little room they would take it all.
+    for kind in sorted(reporting.folders, key=lambda kind: kind == "html"):
+        folder = reporting.folders[kind]
         report = _report(kind, reporting, record, here, environ, head, digests)
         with _noted(lost):
-            paths = write_files(folder, report(record), digests[folder])
+            try:
+                paths = write_files(folder, report(record), digests[folder])
+            except FlowproofError:
+                _remove(kind, reporting.folders)
+                raise
             if kind == "html":
                 remove_stale_pages(folder, paths)
             written += [str(path) for path in paths if path.parent == folder][:1]
@@ -179,6 +185,21 @@ def _written(
         with _noted(lost):
             write_sums(folder, digests[folder], only_written=shared[folder])
     return written
+
+
+def _remove(kind: str, folders: Mapping[str, Path]) -> None:
+    """Remove what is there of a report that could not be written."""
+    from flowproof.report import junit
+    from flowproof.report.ours import OF_KIND
+    from flowproof.report.write import remove_reports, remove_stale_pages
+
+    names = {"junit": (junit.FILE_NAME,), **OF_KIND}.get(kind, ())
+    if kind == "evidence" and folders.get("json") == folders[kind]:
+        names = names[:-1]  # the record is of that kind
+    remove_reports(folders[kind], names)
+    if kind == "html":
+        with suppress(FlowproofError):
+            remove_stale_pages(folders[kind], ())
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
@@ -37,6 +38,7 @@ def write_files(
     :raises WorldError: if there is no room for it.
     """
     written = []
+    path = folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files:
@@ -52,13 +54,20 @@ def write_files(
                 digests[path.relative_to(folder).as_posix()] = seen.hexdigest()
             written.append(path)
     except OSError as error:
-        what = error.filename or folder
         kind = WorldError if exhausted(error) else UsageError
         raise kind(
-            f"cannot write a report to {what}: {error.strerror or error}; "
+            f"cannot write a report to {path}: {error.strerror or error}; "
             "choose another folder with --reports-dir, or write none with --no-reports"
         ) from error
     return tuple(written)
+
+
+def remove_reports(folder: Path, names: Iterable[str]) -> None:
+    """Remove the reports of these names that an earlier run left in `folder`, where a new one
+    could not be written: nobody may take an old verdict for the new one."""
+    for name in names:
+        with suppress(OSError):
+            (folder / name).unlink()
 
 
 def remove_stale_pages(folder: Path, written: Iterable[Path]) -> None:

@@ -75,6 +75,7 @@ def test_no_room_for_a_report(
     project: Project, traced: Path, plan: list[object], code: int
 ) -> None:
     project.add(traced, "a.flow.yaml")
+    assert project.flowproof("suite", "run", plan=PLAN).code == 0
     # Files of 8 blocks of 512 bytes: the pages do not fit, others do.
     wanted = "suite", "run", "--json", "--report", "html", "--report", "junit"
     done = limited(project, "-f 8", *wanted, plan=plan)
@@ -82,11 +83,13 @@ def test_no_room_for_a_report(
     assert (done.code, record["exit_code"]) == (code, code), done.stderr
     assert record["flows"][0]["verdict"] == ("pass" if code == 4 else "fail")
     [error] = record["errors"]
-    assert error.startswith("cannot write a report to reports: File too large; choose another")
+    assert error.startswith("cannot write a report to reports/flows/a.html: File too large; choose another")
     assert f"error: {error}" in done.stderr
     assert ("The flow passed" if code == 4 else "The flow failed") in done.stderr
     ET.parse(project.folder / "reports/TEST-flowproof.xml")
-    assert not (project.folder / "reports/index.html").exists()
+    # Nor those of the run before, which was green.
+    assert not list((project.folder / "reports").rglob("*.html"))
+    assert not (project.folder / "reports/SHA256SUMS").exists()
     assert not list(project.folder.rglob("*.tmp"))
 
 
