@@ -10,7 +10,7 @@ from flowproof.errors import WorldError
 from flowproof.flow.boundary import Lanes
 from flowproof.flow.job import FlowJob
 from flowproof.model.clock import Clock, utc_text
-from flowproof.trace.document import Trace, recorded_mocks
+from flowproof.trace.document import RecordedServer, Trace, recorded_mocks
 from flowproof.trace.file import write_trace as write_file
 from flowproof.version import __version__
 
@@ -34,6 +34,10 @@ def write_trace(job: FlowJob, lanes: Lanes, clock: Clock) -> Path:
         retries_dropped=lanes.traffic.retries_dropped,
         side_calls=lanes.side_calls,
         unserved=lanes.traffic.unserved,
+        mcp={
+            one.server: RecordedServer(one.lane, recorded_mocks(server.tools))
+            for one, server in zip(lanes.mcp, job.spec.mcp, strict=True)
+        },
     )
     try:
         write_file(job.trace_path, trace)

@@ -89,6 +89,9 @@ class Divergence:
     (None where the recording holds none to compare), `request` the ordinal of the request in
     this run, among model requests or among side calls; both count from 1. `excerpt` shows the
     difference in a few lines, `sides` with more around it; None where no values are compared.
+
+    At the boundary to an MCP `server` both count the calls of its lane, and `path` is in one's
+    message.
     """
 
     kind: str
@@ -98,6 +101,7 @@ class Divergence:
     path: str | None = None
     excerpt: tuple[Excerpt, ...] = field(default=())
     sides: Sides | None = None
+    server: str = ""
 
     def __str__(self) -> str:
         lines = [self.message]

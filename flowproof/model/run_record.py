@@ -10,6 +10,7 @@ from typing import overload
 from flowproof.errors import ExitCode
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.flow_spec import Control
+from flowproof.model.mcp_record import McpRecord
 from flowproof.model.origin import Origin, Population, Source
 from flowproof.model.outcome import AssertionResult, Divergence, Verdict
 from flowproof.model.phase import Phase
@@ -68,7 +69,7 @@ class FlowRecord:
     meanwhile. `offset` is when it began, in seconds from the start of the run; None if it did
     not. `usual` is how many seconds it took when the whole suite last ran. `inputs` are files
     beside spec and trace that decide what it does: its suite.yaml, and what the agent's command
-    names.
+    names. `mcp` is what crossed the boundary to each MCP server, in the order of the spec.
     """
 
     name: str
@@ -106,6 +107,7 @@ class FlowRecord:
     offset: float | None = None
     usual: float | None = None
     inputs: tuple[FileDigest, ...] = ()
+    mcp: tuple[McpRecord, ...] = ()
 
 
 _ENDS: Mapping[Verdict, frozenset[ExitCode]] = {

@@ -82,7 +82,8 @@ class Boundary(Protocol):
         """Why a recording cannot be kept, each a sentence that names the server."""
 
     def unconsumed(self) -> tuple[str, ...]:
-        """Recorded calls that the replay never made, such as `call 3: tools/call read_file`."""
+        """Recorded calls that the replay never made, such as `call 3: tools/call read_file`, and
+        answers that the server waited for and the agent did not give."""
 
     def lane(self) -> Lane:
         """What crossed it: recorded now, or, while replaying, the calls that were made."""
