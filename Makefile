@@ -4,8 +4,8 @@ PYTHON ?= $(shell for v in python3 python3.14 python3.13 python3.12 python3.11; 
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-NODE := tests/e2e/clients/node
-NODE_READY := $(NODE)/node_modules/.ready
+NODES := tests/e2e/clients/node tests/e2e/mcp/node
+NODE_READY := $(NODES:%=%/node_modules/.ready)
 
 .PHONY: demo test lint format bench clean
 
@@ -32,7 +32,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.benchmarks
 
 clean:
-	rm -rf $(VENV) $(NODE)/node_modules build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(NODES:%=%/node_modules) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "flowproof needs Python 3.11 or newer"; exit 1; }
@@ -43,8 +43,8 @@ $(READY): pyproject.toml
 
 # The npm clients are tested where npm is there and reaches its registry; elsewhere their tests are
 # skipped and say why. They need Node 22: where none is, a Node is installed beside them.
-$(NODE_READY): $(NODE)/package.json
+$(NODE_READY): %/node_modules/.ready: %/package.json
 	@if ! command -v npm >/dev/null; then echo "npm is not here: its clients are not tested"; \
-	elif (cd $(NODE) && npm install \
+	elif (cd $* && npm install \
 		$$(node -p 'parseInt(process.versions.node) < 22 ? "" : "--omit=optional"')); \
 	then touch $@; else echo "npm could not install: its clients are not tested"; fi

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import socket
 from collections.abc import Iterator
 
@@ -51,6 +52,14 @@ class Connections:
         """Wait until no connection is being read; with `answered`, until all are closed."""
         while self._open > (0 if answered else self._handled):
             await self._changed.wait()
+
+
+async def accepted(listener: socket.socket) -> None:
+    """Wait until no connection is in the queue of a listener; one that leaves it is open."""
+    queue = select.poll()
+    queue.register(listener, select.POLLIN)
+    while queue.poll(0):  # noqa: ASYNC110 - nothing tells when a queue is empty
+        await anyio.sleep(0.001)
 
 
 def hung_up(descriptor: int) -> bool:

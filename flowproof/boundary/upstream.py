@@ -106,7 +106,7 @@ class UpstreamReply:
         :raises NoAnswer: if it breaks off, stalls, or grows beyond its bound.
         """
         came = went = 0
-        with _translated(self._limits):
+        with translated(self._limits):
             async for chunk in self._response.content.iter_any():
                 # Counted on both sides: a compressed body may be as long as it likes and hold
                 # nothing, or a short one hold more than memory does.
@@ -196,7 +196,7 @@ class Upstream:
             ("content-length", str(len(body))),
         ]
         async with contextlib.AsyncExitStack() as stack:
-            with _translated(self._limits), _Patience(self._limits) as patience:
+            with translated(self._limits), _Patience(self._limits) as patience:
                 response = await stack.enter_async_context(
                     self._session.request(
                         method,
@@ -204,7 +204,7 @@ class Upstream:
                         data=_pieces(body, patience),
                         headers=headers,
                         allow_redirects=False,
-                        proxy=_proxy_for(url),
+                        proxy=proxy_for(url),
                     )
                 )
             if not 200 <= response.status <= 599:
@@ -212,30 +212,34 @@ class Upstream:
                     f"it answered with the status {response.status}, which no answer has"
                 )
             without_key = self._without_key[provider]
-            decoder = self._decoder_of(response, without_key)
+            decoder = decoder_of(response, self._known, without_key)
             yield UpstreamReply(response, self._limits, without_key, decoder)
 
-    def _decoder_of(
-        self, response: aiohttp.ClientResponse, without_key: Callable[[str], str]
-    ) -> Decoder | None:
-        """What decodes an answer, also in a coding that was not asked for; None if it is plain."""
-        said = ", ".join(response.headers.getall("content-encoding", ())).strip()
-        coding = said.lower()
-        if coding in _IDENTITY:
-            return None
-        if coding in self._known:
-            return self._known[coding]()
-        if coding in OPTIONAL:
-            raise NoAnswer(
-                f"it answered in the content-encoding {coding}, for which no decoder is installed "
-                "here: pip install 'flowproof-py[compression]'"
-            )
-        # As it was sent: in lower case a key would no longer be known as one.
-        shown = visible(without_key(said)[:_LONGEST_CODING])
+
+def decoder_of(
+    response: aiohttp.ClientResponse, known: Decoders, without_key: Callable[[str], str]
+) -> Decoder | None:
+    """What decodes an answer, also in a coding that was not asked for; None if it is plain.
+
+    :raises NoAnswer: if nothing here can.
+    """
+    said = ", ".join(response.headers.getall("content-encoding", ())).strip()
+    coding = said.lower()
+    if coding in _IDENTITY:
+        return None
+    if coding in known:
+        return known[coding]()
+    if coding in OPTIONAL:
         raise NoAnswer(
-            f"it answered in the content-encoding `{shown}`, which was not asked for and cannot "
-            "be decoded"
+            f"it answered in the content-encoding {coding}, for which no decoder is installed "
+            "here: pip install 'flowproof-py[compression]'"
         )
+    # As it was sent: in lower case a key would no longer be known as one.
+    shown = visible(without_key(said)[:_LONGEST_CODING])
+    raise NoAnswer(
+        f"it answered in the content-encoding `{shown}`, which was not asked for and cannot "
+        "be decoded"
+    )
 
 
 class _Patience:
@@ -299,7 +303,7 @@ async def open_upstream(
         yield Upstream(session, endpoints, limits, missing or {}, known or decoders())
 
 
-def _proxy_for(url: str) -> str | None:
+def proxy_for(url: str) -> str | None:
     """The web proxy that the environment asks for, as other HTTP clients understand it."""
     parts = urlsplit(url)
     if parts.hostname is None or proxy_bypass(parts.netloc):
@@ -308,7 +312,7 @@ def _proxy_for(url: str) -> str | None:
 
 
 @contextlib.contextmanager
-def _translated(limits: Limits) -> Iterator[None]:
+def translated(limits: Limits) -> Iterator[None]:
     """Turn what the HTTP library raises into `NoAnswer` with words of our own."""
     try:
         yield

@@ -6,13 +6,18 @@ Counterpart: `registry.check_all`, which turns assertions and evidence into resu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from flowproof.model.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from flowproof.model.mcp import Lane
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one run left to judge.
+    """What one run left to judge: what the model was asked and said, and the lane of each MCP
+    server.
 
     With `strict` every tool call must be listed by a step; `line` is where the flow says so,
     counted from 1.
@@ -21,3 +26,4 @@ class Evidence:
     trajectory: Trajectory
     strict: bool = False
     line: int = 1
+    lanes: tuple[Lane, ...] = ()

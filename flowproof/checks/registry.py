@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from flowproof.checks.interface import Evidence
+from flowproof.checks.ledgers import Ledgers
 from flowproof.checks.matching import conditions
 from flowproof.checks.reply import judge_reply
-from flowproof.checks.tool_calls import CallLedger
 from flowproof.model.flow_spec import (
     Assertion,
     AssertNoEgress,
@@ -32,35 +32,35 @@ def check_all(assertions: Sequence[Assertion], evidence: Evidence) -> tuple[Asse
 
     `${VAR}` must be resolved. A strict flow gets one result more, for calls that no step lists.
     """
-    ledger = CallLedger(evidence.trajectory)
+    ledgers = Ledgers(evidence.trajectory, evidence.lanes)
     results = [
-        AssertionResult(item.source, item.position.line, _judge(item, evidence, ledger))
+        AssertionResult(item.source, item.position.line, _judge(item, evidence, ledgers))
         for item in assertions
     ]
     if evidence.strict:
-        unlisted = ledger.nothing_unlisted()
+        unlisted = ledgers.nothing_unlisted()
         results.append(AssertionResult("strict: true", evidence.line, unlisted))
     return tuple(results)
 
 
-def _judge(item: Assertion, evidence: Evidence, ledger: CallLedger) -> Outcome:
+def _judge(item: Assertion, evidence: Evidence, ledgers: Ledgers) -> Outcome:
     reason = unusable(item)
     if reason:
         return Unjudged(reason)
     try:
-        return _outcome(item, evidence, ledger)
+        return _outcome(item, evidence, ledgers)
     except PatternError as error:
         return Unjudged(f"the pattern cannot be used: {error}")
 
 
-def _outcome(item: Assertion, evidence: Evidence, ledger: CallLedger) -> Outcome:
+def _outcome(item: Assertion, evidence: Evidence, ledgers: Ledgers) -> Outcome:
     match item:
         case AssertToolCall():
-            return ledger.called(item)
+            return ledgers.of(item.server).called(item)
         case AssertToolCalls():
-            return ledger.called_exactly(item)
+            return ledgers.of(item.server).called_exactly(item)
         case AssertNoToolCall():
-            return ledger.not_called(item)
+            return ledgers.of(item.server).not_called(item)
         case AssertReply():
             return judge_reply(item, evidence.trajectory)
         case AssertNoEgress():

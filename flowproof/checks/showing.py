@@ -88,9 +88,9 @@ def unreadable(turns: Sequence[int]) -> str:
 
 
 def call(placed: PlacedCall) -> str:
-    """A call with its arguments, its turn, and who ran it if that was not the agent."""
+    """A call with its arguments, its place, and who ran it if that was not the agent."""
     by = " (run by the provider)" if placed.call.served else ""
-    return f"{cut(placed.call.name, 100)}({arguments(placed)}) in turn {placed.turn}{by}"
+    return f"{cut(placed.call.name, 100)}({arguments(placed)}) {placed.where}{by}"
 
 
 def arguments(placed: PlacedCall) -> str:

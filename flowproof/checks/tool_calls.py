@@ -1,13 +1,14 @@
-"""Judges the steps about tool calls over one trajectory, one step after another.
+"""Judges the steps about tool calls at one boundary, one step after another.
 
-Counterparts: `matching` decides about one call, `registry` asks for each step of a flow.
+Counterparts: `matching` decides about one call, `ledgers` knows which boundary a step reads.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from flowproof.checks import showing
 from flowproof.checks.explaining import closest, describe, why_not, why_unknown
@@ -22,9 +23,13 @@ from flowproof.model.flow_spec import (
 from flowproof.model.outcome import Failed, Outcome, Passed, Unjudged
 from flowproof.model.trajectory import PlacedCall, Trajectory
 
+if TYPE_CHECKING:
+    from flowproof.model.mcp import Lane
+
 
 class CallLedger:
-    """All calls of a trajectory, and which of them the steps judged so far account for.
+    """All calls of a trajectory, or of an MCP server's lane, and which of them the steps judged so
+    far account for.
 
     Ordered steps match the earliest call after the one that the ordered step before them
     matched, which finds an ordered subsequence wherever there is one. A step that fails leaves
@@ -33,13 +38,33 @@ class CallLedger:
     An answer that cannot be read may hold any calls: a step that those could change is not judged.
     """
 
-    def __init__(self, trajectory: Trajectory) -> None:
-        self._calls: Sequence[PlacedCall] = tuple(trajectory.calls())
-        self._offered = trajectory.offered_tools()
-        self._unreadable = trajectory.unreadable_turns()
+    def __init__(
+        self,
+        calls: Iterable[PlacedCall],
+        offered: Collection[str],
+        unreadable: Sequence[int] = (),
+        server: str = "",
+    ) -> None:
+        self._calls: Sequence[PlacedCall] = tuple(calls)
+        self._offered = offered
+        self._unreadable = unreadable
+        self._server = server
         self._next = 0
         self._in_order: set[int] = set()
         self._listed: set[int] = set()
+
+    @classmethod
+    def of_model(cls, trajectory: Trajectory) -> CallLedger:
+        """The ledger of what the model asked for."""
+        return cls(trajectory.calls(), trajectory.offered_tools(), trajectory.unreadable_turns())
+
+    @classmethod
+    def of_lane(cls, lane: Lane) -> CallLedger:
+        """The ledger of what was asked of an MCP server."""
+        from flowproof.model.mcp_calls import offered, tool_calls
+
+        names = {f"{lane.server}/{name}" for name, _ in offered(lane)}
+        return cls(tool_calls(lane), names, server=lane.server)
 
     def called(self, step: AssertToolCall) -> Outcome:
         """Whether the call was made in its order, or as often as `times` says."""
@@ -53,7 +78,7 @@ class CallLedger:
                 self._listed.add(index)
                 return Passed()
         missing = self._not_in_order(step.tool, clauses)
-        return self._unless_unreadable(
+        return self.unless_unreadable(
             missing, f"that a call of {describe(step.tool, clauses)} is missing"
         )
 
@@ -66,7 +91,7 @@ class CallLedger:
                 left[tool] -= 1
                 self._listed.add(index)
         if made == list(step.tools):
-            return self._unless_unreadable(Passed(), "that no other tool was called")
+            return self.unless_unreadable(Passed(), "that no other tool was called")
         pairs = enumerate(zip_longest(step.tools, made), start=1)
         number, (wanted, actual) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
         if wanted is None:
@@ -83,7 +108,7 @@ class CallLedger:
         )
         wanted_still = iter(step.tools)
         if all(tool in wanted_still for tool in made):
-            return self._unless_unreadable(failed, "that a call is missing")
+            return self.unless_unreadable(failed, "that a call is missing")
         return failed
 
     def not_called(self, step: AssertNoToolCall) -> Outcome:
@@ -97,13 +122,13 @@ class CallLedger:
         every = guilty[Fit.MATCHES] + guilty[Fit.UNKNOWN]
         if not every:
             what = f"that no call of {describe(step.tool, step.clauses)} was made"
-            return self._unless_unreadable(Passed(), what)
+            return self.unless_unreadable(Passed(), what)
         first, tool = every[0], showing.name(step.tool)
         if guilty[Fit.MATCHES]:
-            what = f"{tool} was called in turn {first.turn} with {showing.arguments(first)}"
+            what = f"{tool} was called {first.where} with {showing.arguments(first)}"
         else:
             what = (
-                f"{tool} was called in turn {first.turn}; {why_unknown(step.clauses, first)}, so "
+                f"{tool} was called {first.where}; {why_unknown(step.clauses, first)}, so "
                 f"it cannot be shown that they differ: {showing.arguments(first)}"
             )
         if len(every) > 1:
@@ -111,21 +136,14 @@ class CallLedger:
         wanted = f"no call of {describe(step.tool, step.clauses)}"
         return Failed(what, expected=wanted, closest=showing.call(first))
 
-    def nothing_unlisted(self) -> Outcome:
-        """Whether each call is one that a step accounts for; to be asked after every step.
+    def unlisted(self) -> tuple[tuple[int, PlacedCall], ...]:
+        """The calls, each with its index, that no step so far accounts for.
 
         An ordered step accounts for the call it matched, a step with `times` for all calls that
         match, a list of calls for as many calls of each tool as it names.
         """
-        unlisted = [call for index, call in enumerate(self._calls) if index not in self._listed]
-        if not unlisted:
-            return self._unless_unreadable(Passed(), "that a step lists every call")
-        count = "1 call is" if len(unlisted) == 1 else f"{len(unlisted)} calls are"
-        return Failed(
-            f"{count} listed by no step: {showing.some(map(showing.call, unlisted), 5)}",
-            expected="no call that no step lists",
-            closest=showing.call(unlisted[0]),
-        )
+        pairs = enumerate(self._calls)
+        return tuple((index, call) for index, call in pairs if index not in self._listed)
 
     def _counted(self, step: AssertToolCall, times: Times) -> Outcome:
         clauses = conditions(step)
@@ -139,11 +157,11 @@ class CallLedger:
             if high is None:
                 return Passed()
             wanted = f"that {describe(step.tool, clauses)} was called {_often(times)}"
-            return self._unless_unreadable(Passed(), wanted)
+            return self.unless_unreadable(Passed(), wanted)
         failed = self._miscounted(step, times, fits)
         if count < low:
             wanted = f"that {describe(step.tool, clauses)} was called too rarely"
-            return self._unless_unreadable(failed, wanted)
+            return self.unless_unreadable(failed, wanted)
         return failed
 
     def _miscounted(self, step: AssertToolCall, times: Times, fits: Sequence[Fit]) -> Failed:
@@ -192,8 +210,8 @@ class CallLedger:
         last = self._calls[self._next - 1]
         if free:
             what = (
-                f"{showing.name(tool)} was called, but out of order: in turn {near.turn}, before "
-                f"{showing.name(last.call.name)} in turn {last.turn}, which an earlier step matched"
+                f"{showing.name(tool)} was called, but out of order: {near.where}, before "
+                f"{showing.name(last.call.name)} {last.where}, which an earlier step matched"
             )
         else:
             what = (
@@ -208,16 +226,20 @@ class CallLedger:
         what = f"{showing.name(tool)} was never called"
         if made:
             what += f"; called were {_names(made)}"
+        elif self._server:
+            what += f"; the agent called no tool of {showing.name(self._server)} at all"
         else:
             what += "; the model asked for no tool at all"
         if self._offered and tool not in self._offered:
-            what += "; no request offered a tool of this name"
+            by = "the server" if self._server else "no request"
+            verb = "lists no" if self._server else "offered a"
+            what += f"; {by} {verb} tool of this name"
         near = showing.nearest(tool, {*made, *self._offered})
         if near is not None:
             what += f"; did you mean {showing.name(near)}?"
         return Failed(what, expected=expected, closest=_names(made))
 
-    def _unless_unreadable(self, outcome: Passed | Failed, claim: str) -> Outcome:
+    def unless_unreadable(self, outcome: Passed | Failed, claim: str) -> Outcome:
         """The outcome, which calls in an unreadable answer could change: `claim` says to what."""
         if not self._unreadable:
             return outcome

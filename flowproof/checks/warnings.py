@@ -5,13 +5,14 @@ Counterpart: `registry`, which judges.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeGuard
 
 from flowproof.model.flow_spec import Assertion, AssertNoToolCall, AssertToolCall, Matcher, Mock
 
 if TYPE_CHECKING:
+    from flowproof.checks.lane_warnings import Offers
     from flowproof.model.trajectory import Trajectory
 
 
@@ -23,13 +24,13 @@ def interception_warnings(
 ) -> tuple[str, ...]:
     """At most one warning, naming every tool that is mocked or forbidden and still runs.
 
-    `intercepted` are the tools that a mock of an MCP server keeps from running. A tool that the
+    `intercepted` are the tools that MCP servers run, which do not exist at replay. A tool that the
     model was neither offered nor asked for is no matter of interception, and nor is one that the
     provider runs: it ran while the answer was made, and at replay nothing runs it.
     """
-    known = _known(trajectory) - trajectory.served_tools()
+    known = known_tools(trajectory) - trajectory.served_tools()
     mocked = {mock.tool: None for mock in mocks if mock.results}
-    forbidden = {item.tool: None for item in assertions if _is_guard(item)}
+    forbidden = {item.tool: None for item in assertions if _is_guard(item) and not item.server}
     tools = [t for t in mocked | forbidden if t in known and t not in intercepted]
     if not tools:
         return ()
@@ -52,26 +53,60 @@ class VacuousGuard:
 
 
 def vacuous_guards(
-    assertions: Sequence[Assertion], trajectory: Trajectory, declared: Collection[str]
+    assertions: Sequence[Assertion],
+    trajectory: Trajectory,
+    declared: Collection[str],
+    offers: Offers | None = None,
 ) -> tuple[VacuousGuard, ...]:
     """The guards on a tool, or an argument of it, that was never offered and never called.
 
     A misspelt name looks the same. A tool that the flow declares under `tools:` is known, and
-    its absence meant.
+    its absence meant. `offers` has what MCP servers offer, in a flow with such.
     """
     if not trajectory.turns:
         return ()
-    known = _known(trajectory) | set(declared)
+    known = known_tools(trajectory) | set(declared)
     found: list[VacuousGuard] = []
     for guard in assertions:
         if not _is_guard(guard):
             continue
-        if guard.tool not in known:
-            reason = unknown_tool(guard.tool, trajectory)
-            found.append(VacuousGuard(guard, reason, "declare it under `tools:` if that is meant"))
+        if guard.server:
+            found += _vacuous_in_lane(guard, offers)
+        elif guard.tool not in known:
+            found.append(VacuousGuard(guard, *_not_offered(guard.tool, trajectory, offers)))
         elif reason := _unknown_argument(guard, trajectory):
-            found.append(VacuousGuard(guard, reason, "name an argument that the tool has"))
+            found.append(VacuousGuard(guard, reason, _NAME_ARGUMENT))
     return tuple(found)
+
+
+_NAME_ARGUMENT = "name an argument that the tool has"
+
+
+def _not_offered(tool: str, trajectory: Trajectory, offers: Offers | None) -> tuple[str, str]:
+    """Why a guard on a tool of the model passes whatever happens, and what to do about it."""
+    from flowproof.checks import showing
+
+    named = offers.elsewhere(tool) if offers is not None else ""
+    if not named:
+        return unknown_tool(tool, trajectory), "declare it under `tools:` if that is meant"
+    server = showing.name(named.partition("/")[0])
+    told = f"no request offered a tool named {showing.name(tool)}, only the MCP server {server} has"
+    return f"{told} it ({showing.name(named)})", f"write {showing.name(named)}"
+
+
+def _vacuous_in_lane(
+    guard: AssertNoToolCall | AssertToolCall, offers: Offers | None
+) -> Iterator[VacuousGuard]:
+    if offers is None or not offers.seen(guard.server):
+        return
+    tool, server = guard.tool, guard.server
+    if tool not in offers.tools(server):
+        remedy = "declare it under the server's `tools:` if that is meant"
+        yield VacuousGuard(guard, offers.unknown(tool, server), remedy)
+    elif reason := _no_argument(
+        guard, offers.parameters(tool, server), offers.made_with(tool, server)
+    ):
+        yield VacuousGuard(guard, reason, _NAME_ARGUMENT)
 
 
 def _is_guard(item: Assertion) -> TypeGuard[AssertNoToolCall | AssertToolCall]:
@@ -83,11 +118,17 @@ def _is_guard(item: Assertion) -> TypeGuard[AssertNoToolCall | AssertToolCall]:
 
 def _unknown_argument(guard: AssertNoToolCall | AssertToolCall, trajectory: Trajectory) -> str:
     """That a tool takes no argument of a name, and which one may have been meant; else empty."""
-    names = next((one.names for one in trajectory.parameters if one.tool == guard.tool), None)
-    if names is None or not guard.clauses:
-        return ""
+    names = next((one.names for one in trajectory.parameters if one.tool == guard.tool), ())
     calls = [placed.call for placed in trajectory.calls() if placed.call.name == guard.tool]
     made = {key for call in calls if isinstance(call.arguments, dict) for key in call.arguments}
+    return _no_argument(guard, names, made)
+
+
+def _no_argument(
+    guard: AssertNoToolCall | AssertToolCall, names: Collection[str], made: Collection[str]
+) -> str:
+    if not names:
+        return ""
     for clause in guard.clauses:
         # A key may hold dots itself. What must be absent is so: such a guard can fail.
         starts = {".".join(clause.path[:end]) for end in range(1, len(clause.path) + 1)}
@@ -114,7 +155,7 @@ def mock_warnings(mocks: Sequence[Mock], trajectory: Trajectory) -> tuple[str, .
     that the provider runs itself."""
     if not trajectory.turns:
         return ()
-    known, served = _known(trajectory), trajectory.served_tools()
+    known, served = known_tools(trajectory), trajectory.served_tools()
     return tuple(
         f"{mock.position}: {_unmockable(mock.tool, trajectory)}, so this result was never used"
         for mock in mocks
@@ -135,13 +176,14 @@ def unknown_tool(tool: str, trajectory: Trajectory) -> str:
     """That no request offered a tool, and which one may have been meant."""
     from flowproof.checks import showing
 
-    near = showing.nearest(tool, _known(trajectory))
+    near = showing.nearest(tool, known_tools(trajectory))
     offered = showing.some(map(showing.name, sorted(trajectory.offered_tools())))
     hint = f"did you mean {showing.name(near)}?" if near else f"offered were {offered or 'none'}"
     return f"no request offered a tool named {showing.name(tool)} ({hint})"
 
 
-def _known(trajectory: Trajectory) -> set[str]:
+def known_tools(trajectory: Trajectory) -> set[str]:
+    """The names of all tools that the model was offered or asked for."""
     return set(trajectory.offered_tools()) | {placed.call.name for placed in trajectory.calls()}
 
 

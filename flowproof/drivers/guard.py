@@ -166,6 +166,7 @@ def _become_agent(
     guard: int,
     control: int,
     failure: int,
+    stdin: int | None,
     argv: list[bytes],
     cwd: bytes,
     env: Mapping[bytes, bytes],
@@ -186,7 +187,7 @@ def _become_agent(
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         # Said from here, so that an agent that kills its guard at once is known all the same.
         os.write(control, b"forked %d %d\n" % (guard, os.getpid()))
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(os.open(os.devnull, os.O_RDONLY) if stdin is None else stdin, 0)
         stage = "cwd"
         os.chdir(cwd)
         stage = "exec"
@@ -202,14 +203,16 @@ def _become_agent(
 class Guard:
     """One agent and everything below it, from the request to the last process.
 
-    `runner`, if there is one, is a pidfd of flowproof's process.
+    `runner`, if there is one, is a pidfd of flowproof's process. The agent reads from `stdin`, a
+    descriptor of this process; None: from nothing.
     """
 
-    def __init__(self, runner: int | None, control: int = 0) -> None:
+    def __init__(self, runner: int | None, stdin: int | None = None, control: int = 0) -> None:
         self.stopped = False
         self.agent = 0
         self.status: int | None = None
         self._control = control
+        self._stdin = stdin
         self._received = b""
         self._wake, writer = os.pipe()
         os.set_blocking(self._wake, False)
@@ -273,8 +276,11 @@ class Guard:
             self.report(f"failed fork {error.errno or 0} {hexed(str(error))}")
             return False
         if not self.agent:
-            _become_agent(guard, self._control, writer, request.argv, request.cwd, request.env)
+            argv, cwd, env = request.argv, request.cwd, request.env
+            _become_agent(guard, self._control, writer, self._stdin, argv, cwd, env)
         os.close(writer)
+        if self._stdin is not None:
+            os.close(self._stdin)  # who writes to an agent that is gone must learn it
         # The agent's pipes must end with the agent's tree, so the guard may not hold them.
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 1)

@@ -4,9 +4,10 @@ Counterparts: `guards.py`, which runs this file with `-I -S`, and `guard.py`, wh
 A fork speaks with flowproof through descriptors of its own, so it needs this process no more.
 """
 
-# Standard input is one end of a SEQPACKET socket pair. Each message on it brings the three
-# descriptors that become those of one guard; whatever else is to be said goes through the first
-# of them. The end of input, or of flowproof, ends this process once all guards have ended.
+# Standard input is one end of a SEQPACKET socket pair. Each message on it is one of `MESSAGES`
+# and brings the descriptors that become those of one guard; whatever else is to be said goes
+# through the first of them. The end of input, or of flowproof, ends this process once all guards
+# have ended.
 
 from __future__ import annotations
 
@@ -25,6 +26,8 @@ else:
 
 DESCRIPTORS = 3
 """A guard's own: the control socket, standard output and standard error of its agent."""
+MESSAGES = {b"+": DESCRIPTORS, b"<": DESCRIPTORS + 1}
+"""How many descriptors each brings: `<` also the standard input of an agent that has one."""
 _SIZE = 4
 """Bytes of a descriptor's number in a message."""
 
@@ -37,26 +40,27 @@ def _runner() -> int | None:
         return None  # before Linux 5.3 the end of input has to do
 
 
-def _received(channel: _socket.socket) -> list[int] | None:
-    """The descriptors of the next message; None if there is no message any more."""
-    room = _socket.CMSG_SPACE(DESCRIPTORS * _SIZE)
+def _received(channel: _socket.socket) -> tuple[bytes, list[int]] | None:
+    """The next message with its descriptors; None if there is no message any more."""
+    room = _socket.CMSG_SPACE((DESCRIPTORS + 1) * _SIZE)
     try:
         text, brought, _, _ = channel.recvmsg(1, room, _socket.MSG_CMSG_CLOEXEC)
     except OSError:
         return None
     data = b"".join(part for _, _, part in brought)
     found = [data[at : at + _SIZE] for at in range(0, len(data), _SIZE)]
-    return [int.from_bytes(one, sys.byteorder) for one in found] if text else None
+    return (text, [int.from_bytes(one, sys.byteorder) for one in found]) if text else None
 
 
 def _become_guard(descriptors: list[int], runner: int | None) -> None:
     """Turn this fork into a guard. Never returns."""
     try:
         os.setsid()
-        for number, descriptor in enumerate(descriptors):
+        own, stdin = descriptors[:DESCRIPTORS], descriptors[DESCRIPTORS:]
+        for number, descriptor in enumerate(own):
             os.dup2(descriptor, number)
             os.close(descriptor)
-        guard.Guard(runner).run()
+        guard.Guard(runner, stdin[0] if stdin else None).run()
         os._exit(0)
     except BaseException:
         sys.excepthook(*sys.exc_info())
@@ -97,10 +101,12 @@ def main() -> None:
     if runner is not None:
         poll.register(runner, select.POLLIN)
     while all(descriptor == 0 for descriptor, _ in poll.poll()):
-        descriptors = _received(channel)
-        if descriptors is None:
+        received = _received(channel)
+        if received is None:
             break
-        if len(descriptors) == DESCRIPTORS:  # fewer arrive where a limit on them is reached
+        text, descriptors = received
+        # Fewer arrive where a limit on them is reached.
+        if len(descriptors) == MESSAGES.get(text):
             _fork(descriptors, runner)
         for descriptor in descriptors:
             os.close(descriptor)

@@ -12,8 +12,7 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Callable
-from typing import TypeAlias
+from typing import Protocol
 
 import anyio
 
@@ -25,8 +24,14 @@ from flowproof.files import exhausted
 
 _PATIENCE_SECONDS = 10.0
 
-StartGuard: TypeAlias = Callable[[int, int, int], None]
-"""Starts a guard with these descriptors: its control socket, its agent's output and errors."""
+
+class StartGuard(Protocol):
+    """Starts a guard with these descriptors: its control socket, its agent's output and errors,
+    and perhaps its agent's input."""
+
+    def __call__(
+        self, control: int, stdout: int, stderr: int, stdin: int | None = None, /
+    ) -> None: ...
 
 
 def request_bytes(launch: Launch, grace: float) -> bytes:
@@ -48,13 +53,19 @@ class GuardedTree:
     """Has its guard started at once; `grace` is the time in seconds between SIGTERM and SIGKILL.
 
     `patience` is how many seconds beyond its own bounds a guard may take to end a tree: on a
-    machine that the tree keeps busy, giving the guard up early would set the tree free.
+    machine that the tree keeps busy, giving the guard up early would set the tree free. With
+    `piped` the agent has an input.
 
     :raises OSError: if the guard cannot be started.
     """
 
     def __init__(
-        self, start: StartGuard, grace: float, *, patience: float = _PATIENCE_SECONDS
+        self,
+        start: StartGuard,
+        grace: float,
+        *,
+        patience: float = _PATIENCE_SECONDS,
+        piped: bool = False,
     ) -> None:
         self._grace = grace
         bounds = grace + guard.SETTLE_SECONDS + guard.KILL_SECONDS
@@ -78,7 +89,14 @@ class GuardedTree:
             self.stderr, stderr = os.pipe()
             ours.callback(os.close, self.stderr)
             theirs.callback(os.close, stderr)
-            start(control.fileno(), stdout, stderr)
+            self.stdin: int | None = None
+            stdin: int | None = None
+            if piped:
+                stdin, self.stdin = os.pipe()
+                theirs.callback(os.close, stdin)
+                ours.callback(self.close_stdin)
+                os.set_blocking(self.stdin, False)
+            start(control.fileno(), stdout, stderr, stdin)
             self._descriptors = ours.pop_all()
         self._control.setblocking(False)
         os.set_blocking(self.stdout, False)
@@ -105,6 +123,12 @@ class GuardedTree:
         if self._launch and not (self._ended or self._error):
             self._give_up()
         return TreeEnd(self._status, self._error, self._survivors, self._lacking)
+
+    def close_stdin(self) -> None:
+        """Let the agent read the end of its input; may be called twice."""
+        if self.stdin is not None:
+            os.close(self.stdin)
+            self.stdin = None
 
     def close(self) -> None:
         """Give every descriptor back; an unused guard leaves at once."""

@@ -60,7 +60,14 @@ class Guards:
         """
         return GuardedTree(self.start, grace)
 
-    def start(self, control: int, stdout: int, stderr: int) -> None:
+    def piped(self, grace: float) -> GuardedTree:
+        """The same with an input.
+
+        :raises OSError: if it cannot be made.
+        """
+        return GuardedTree(self.start, grace, piped=True)
+
+    def start(self, control: int, stdout: int, stderr: int, stdin: int | None = None) -> None:
         """Start a guard with these descriptors. If that fails later, it says so on `control`,
         or that is closed.
 
@@ -71,7 +78,8 @@ class Guards:
                 self._channel.close()
                 self._start()
         self._server.send_signal(signal.SIGCONT)  # some agent may have stopped it
-        socket.send_fds(self._channel, [b"+"], [control, stdout, stderr])
+        text, given = (b"+", []) if stdin is None else (b"<", [stdin])
+        socket.send_fds(self._channel, [text], [control, stdout, stderr, *given])
 
     def close(self) -> None:
         """End the process, which waits for its guards: trees are to be closed before."""

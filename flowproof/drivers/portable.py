@@ -36,6 +36,13 @@ class SessionTrees:
         """
         return SessionTree(grace)
 
+    def piped(self, grace: float) -> SessionTree:
+        """The same with an input.
+
+        :raises OSError: if no pipe can be made.
+        """
+        return SessionTree(grace, piped=True)
+
     def close(self) -> None:
         """Nothing is left to do."""
 
@@ -46,7 +53,7 @@ class SessionTree:
     :raises OSError: if no pipe can be made.
     """
 
-    def __init__(self, grace: float) -> None:
+    def __init__(self, grace: float, *, piped: bool = False) -> None:
         self._grace = grace
         self._process: subprocess.Popen[bytes] | None = None
         self._error = ""
@@ -58,6 +65,13 @@ class SessionTree:
             self.stderr, self._write_stderr = os.pipe()
             ours.callback(os.close, self.stderr)
             theirs.callback(os.close, self._write_stderr)
+            self.stdin: int | None = None
+            self._read_stdin: int | None = None
+            if piped:
+                self._read_stdin, self.stdin = os.pipe()
+                theirs.callback(os.close, self._read_stdin)
+                ours.callback(self.close_stdin)
+                os.set_blocking(self.stdin, False)
             self._descriptors = ours.pop_all()
             self._agents_descriptors = theirs.pop_all()
         os.set_blocking(self.stdout, False)
@@ -88,6 +102,12 @@ class SessionTree:
             await _until(lambda: gone() or not _signal_group(process.pid, signal.SIGKILL))
         return TreeEnd(process.poll())
 
+    def close_stdin(self) -> None:
+        """Let the agent read the end of its input; may be called twice."""
+        if self.stdin is not None:
+            os.close(self.stdin)
+            self.stdin = None
+
     def close(self) -> None:
         """Give every descriptor back."""
         self._agents_descriptors.close()
@@ -99,7 +119,7 @@ class SessionTree:
                 launch.argv,
                 cwd=launch.cwd,
                 env=launch.env,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL if self._read_stdin is None else self._read_stdin,
                 stdout=self._write_stdout,
                 stderr=self._write_stderr,
                 start_new_session=True,

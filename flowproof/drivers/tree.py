@@ -28,8 +28,12 @@ class ProcessTree(Protocol):
     """Used once: `run`, then `end`, then `close`. Only `close` may come without the others.
 
     `stdout` and `stderr` are the non-blocking read ends of the agent's pipes; they reach their
-    end when the tree is gone, unless a process that could not be ended holds one.
+    end when the tree is gone, unless a process that could not be ended holds one. `stdin` is the
+    non-blocking write end of its input, None if it has none or that was closed.
     """
+
+    @property
+    def stdin(self) -> int | None: ...
 
     @property
     def stdout(self) -> int: ...
@@ -43,6 +47,9 @@ class ProcessTree(Protocol):
     async def end(self) -> TreeEnd:
         """End whatever is left of the tree, in bounded time. To be shielded by the caller."""
 
+    def close_stdin(self) -> None:
+        """Let the agent read the end of its input; may be called twice."""
+
     def close(self) -> None:
         """Give every descriptor back; may be called twice."""
 
@@ -52,6 +59,12 @@ class Trees(Protocol):
 
     def new(self, grace: float) -> ProcessTree:
         """A tree for one agent; `grace` is the time in seconds between SIGTERM and SIGKILL.
+
+        :raises OSError: if the system has no process or descriptor left.
+        """
+
+    def piped(self, grace: float) -> ProcessTree:
+        """The same for one that reads what is written to its `stdin`.
 
         :raises OSError: if the system has no process or descriptor left.
         """

@@ -7,7 +7,7 @@ else that an agent is given.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flowproof.boundary.keys import PLACEHOLDER_KEY as PLACEHOLDER_KEY
 from flowproof.boundary.keys import placeholder_for
@@ -15,6 +15,7 @@ from flowproof.flow.azure_environment import ApiType, azure_environment
 from flowproof.flow.providers import FLOWPROOF_UPSTREAMS, KEY_VARIABLE, KEY_VARIABLES
 
 PROMPT_VARIABLE = "FLOWPROOF_PROMPT"
+MCP_PREFIX = "FLOWPROOF_MCP_"
 _WITH_VERSION = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_BASE", "FLOWPROOF_LLM_PROXY")
 _WITHOUT_VERSION = (
     "ANTHROPIC_BASE_URL",
@@ -41,11 +42,15 @@ _LOOPBACK = ("127.0.0.1", "localhost")
 class Handles:
     """What `${flowproof.NAME}` stands for in a spec. `proxy_url` ends in /v1.
 
-    `api_type` is what the trace that is replayed tells of clients of Azure.
+    `mcp_urls` and `mcp_commands` are by the names of MCP servers, `variables` tell the agent of
+    them under names of their own. `api_type` is what the trace that is replayed tells of clients
+    of Azure.
     """
 
     proxy_url: str
     mcp_urls: Mapping[str, str]
+    mcp_commands: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
     api_type: ApiType = ""
 
     def values(self) -> dict[str, str]:
@@ -54,6 +59,7 @@ class Handles:
             "proxy_url": self.proxy_url,
             "proxy_url_no_v1": self.proxy_url.removesuffix("/v1"),
             **{f"mcp_url.{name}": url for name, url in self.mcp_urls.items()},
+            **{f"mcp_server.{name}": command for name, command in self.mcp_commands.items()},
         }
 
 
@@ -66,7 +72,7 @@ def agent_environment(
     """
     without_keys = key_remover(inherited)
     environment = {
-        name: without_keys(value) for name, value in inherited.items() if name not in _OWN
+        name: without_keys(value) for name, value in inherited.items() if not _is_own(name)
     }
     for name in KEY_VARIABLES:
         if name in environment:
@@ -78,9 +84,26 @@ def agent_environment(
     environment |= azure_environment(inherited, urls["proxy_url_no_v1"], handles.api_type)
     environment = _UNLESS_SET | environment
     environment[PROMPT_VARIABLE] = task
+    environment |= handles.variables
     for name in ("NO_PROXY", "no_proxy"):
         environment[name] = _with_loopback(environment.get(name, ""))
     return environment | dict(declared)
+
+
+def server_environment(inherited: Mapping[str, str], declared: Mapping[str, str]) -> dict[str, str]:
+    """Everything that a real MCP server finds in its environment: the agent's, but for provider
+    keys and for what leads an agent to flowproof. A server is no part of what is recorded: its
+    own model requests must not count as the agent's."""
+    without_keys = key_remover(inherited)
+    return {
+        name: without_keys(value)
+        for name, value in {**inherited, **declared}.items()
+        if not (_is_own(name) or name in KEY_VARIABLES or name == PROMPT_VARIABLE)
+    }
+
+
+def _is_own(name: str) -> bool:
+    return name in _OWN or name.startswith(MCP_PREFIX)
 
 
 def key_remover(*environments: Mapping[str, str]) -> Callable[[str], str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import select
 import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -12,13 +11,14 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import anyio
 from anyio.abc import TaskGroup
 
-from flowproof.boundary.connections import Connections
+from flowproof.boundary.connections import Connections, accepted
 from flowproof.boundary.loopback import LOOPBACK, bind_loopback
 from flowproof.flow.agent_environment import Handles
 from flowproof.model.traffic import ModelTraffic
 
 if TYPE_CHECKING:
     from flowproof.boundary.http1 import Handler
+    from flowproof.flow.mcp import McpOutcome
     from flowproof.model.agent_exit import AgentExit
     from flowproof.model.outcome import Divergence
     from flowproof.model.turn import SideCall, Turn
@@ -35,14 +35,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """What crossed the model boundary.
+    """What crossed the boundaries: the model's, and beside it those of MCP servers.
 
     `unconsumed` numbers recorded turns (from 1) that a replay never used. `side_calls` were
     recorded or used beside them, `side_missing` says which pinned ones a replay never made, by
     number (from 1) and name. `problems` say why
     requests of a recording have no answer. `refused_key` says of upstreams that did not accept
     their credentials what they were sent. `places` are where the model requests of a recording
-    went. `no_upstream` says of requests that could not go anywhere what to do about it.
+    went. `no_upstream` says of requests that could not go anywhere what to do about it. `mcp` is
+    what crossed the boundary to each MCP server, in the order of the spec.
     """
 
     turns: tuple[Turn, ...]
@@ -55,6 +56,7 @@ class Lanes:
     refused_key: str = ""
     places: tuple[Place, ...] = ()
     no_upstream: tuple[str, ...] = ()
+    mcp: tuple[McpOutcome, ...] = ()
 
 
 @runtime_checkable
@@ -109,15 +111,8 @@ class Port:
         open and is not gone is waited for no longer than `within` seconds.
         """
         with anyio.move_on_after(within):
-            await self._all_accepted()
+            await accepted(self.listener)
             await self.connections.read(answered=answered)
-
-    async def _all_accepted(self) -> None:
-        """Wait until no connection is in the queue; one that leaves it is counted as open."""
-        queue = select.poll()
-        queue.register(self.listener, select.POLLIN)
-        while queue.poll(0):  # noqa: ASYNC110 - nothing tells when a queue is empty
-            await anyio.sleep(0.001)
 
     def check(self) -> None:
         """See that every request was handled.

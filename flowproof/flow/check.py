@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from flowproof.checks.interface import Evidence
 from flowproof.checks.registry import check_all
@@ -16,6 +17,7 @@ from flowproof.checks.warnings import (
     VacuousGuard,
     guard_warnings,
     interception_warnings,
+    known_tools,
     mock_warnings,
     vacuous_guards,
 )
@@ -33,6 +35,9 @@ from flowproof.model.served import listed
 from flowproof.model.trajectory import Trajectory
 from flowproof.model.turn import SideCall
 from flowproof.model.visible import visible
+
+if TYPE_CHECKING:
+    from flowproof.checks.lane_warnings import Offers
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +64,25 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
     :raises NotGreen: if it is not green; the exception holds all that was found.
     """
     trajectory = trajectory_of(lanes.turns)
-    evidence = Evidence(trajectory, strict=job.spec.strict, line=job.spec.position.line)
+    evidence = Evidence(
+        trajectory,
+        strict=job.spec.strict,
+        line=job.spec.position.line,
+        lanes=tuple(one.lane for one in lanes.mcp),
+    )
     results = check_all(prepared.assertions, evidence)
     answered = any(turn.answers for turn in trajectory.turns)
     if (
         lanes.divergence is not None
         or lanes.problems
         or lanes.refused_key
+        or any(one.divergence is not None or one.problems for one in lanes.mcp)
         or not (answered or job.spec.agent.keep_retries)
     ):
         results = tuple(_as_far_as_it_went(prepared.assertions, results))
     declared = [mock.tool for mock in job.spec.mocks]
-    vacuous = vacuous_guards(prepared.assertions, trajectory, declared)
+    offers = _offers(job, lanes)
+    vacuous = vacuous_guards(prepared.assertions, trajectory, declared, offers)
     if job.strict:
         results = tuple(_unproven(prepared.assertions, results, vacuous))
     failed = list(_failed_side_calls(job, lanes))
@@ -87,7 +99,12 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
         doubts=doubts,
     )
     warnings = (
-        *interception_warnings(job.spec.mocks, prepared.assertions, (), trajectory),
+        *interception_warnings(
+            job.spec.mocks,
+            prepared.assertions,
+            offers.kept(known_tools(trajectory)) if offers is not None else (),
+            trajectory,
+        ),
         *guard_warnings(vacuous),
         *mock_warnings(job.spec.mocks, trajectory),
         *_task_warnings(prepared, trajectory),
@@ -96,11 +113,22 @@ def check(job: FlowJob, prepared: Prepared, ended: AgentExit, lanes: Lanes) -> C
         *_place(job, prepared, ended, lanes),
         *_unserved(lanes),
         *(text for text, _ in failed),
+        *(note for one in lanes.mcp for note in one.notes),
     )
     checked = Checked(judgement, results, trajectory, warnings)
     if not judgement.verdict.green:
         raise NotGreen(checked)
     return checked
+
+
+def _offers(job: FlowJob, lanes: Lanes) -> Offers | None:
+    """What the MCP servers of a flow offer; None where it has none."""
+    if not job.spec.mcp:
+        return None
+    from flowproof.checks.lane_warnings import Offers
+
+    declared = {server.name: [mock.tool for mock in server.tools] for server in job.spec.mcp}
+    return Offers([one.lane for one in lanes.mcp], declared)
 
 
 def _as_far_as_it_went(

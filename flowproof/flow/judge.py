@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from flowproof.errors import ExitCode
 from flowproof.flow.answers import is_foreign, said
@@ -22,6 +23,9 @@ from flowproof.model.outcome import (
 )
 from flowproof.model.phase import Phase
 from flowproof.model.served import CLOUDS, none_served
+
+if TYPE_CHECKING:
+    from flowproof.flow.mcp import McpOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +96,23 @@ def _findings(
     if lanes.no_upstream:
         yield from (_author(f"cannot record: {reason}") for reason in lanes.no_upstream)
         return
-    if lanes.divergence is not None:
+    if faults := [fault for one in lanes.mcp for fault in one.faults]:
+        yield from (_author(f"cannot record: {fault}") for fault in faults)
+        return
+    # A refused tool call changes what the agent tells the model next, so its lane comes first.
+    diverged = [*(one.divergence for one in lanes.mcp), lanes.divergence]
+    if any(diverged):
         # What the agent did after it was refused says nothing about the agent.
-        yield _fault(lanes.divergence.message)
+        yield from (_fault(found.message) for found in diverged if found is not None)
         return
     if ended.timed_out:
         yield _fault(f"the agent was still running after {agent.timeout:g} s and was ended")
     if lanes.refused_key:
         yield _author(f"the upstream refused the credentials: {lanes.refused_key}\n{_ALLOWED}")
-    for problem in lanes.problems:
+    problems = [*(problem for one in lanes.mcp for problem in one.problems), *lanes.problems]
+    for problem in problems:
         yield Finding(Verdict.ERROR, ExitCode.WORLD_ERROR, problem)
-    if lanes.refused_key or lanes.problems:
+    if lanes.refused_key or problems:
         return
     if lanes.traffic.requests == 0:
         yield _fault(_no_requests(phase, ended, lanes))
@@ -114,6 +124,7 @@ def _findings(
         yield _fault(_unconsumed(lanes))
     if lanes.side_missing:
         yield _fault(_side_missing(lanes))
+    yield from (_fault(text) for one in lanes.mcp for text in _of_server(one))
     if not ended.timed_out and ended.status != agent.expect_exit:
         yield _fault(_exit(agent, ended))
     yield from _assertion_findings(results)
@@ -228,6 +239,26 @@ def _unconsumed(lanes: Lanes) -> str:
         f"the agent made fewer model calls than recorded: {lanes.traffic.served} of "
         f"{lanes.traffic.recorded} turns were used; never requested: {turns} {shown}"
     )
+
+
+def _of_server(found: McpOutcome) -> Iterator[str]:
+    """What an agent did not do with an MCP server."""
+    if not found.contacted:
+        stdio = found.transport == "stdio"
+        what = "spawned flowproof's MCP stand-in" if stdio else "contacted flowproof's MCP listener"
+        kind = "command" if stdio else "url"
+        yield (
+            f"the agent never {what} for `{found.server}`: have its MCP configuration take the "
+            f"{kind} of that server from {found.variable}"
+        )
+    elif found.unconsumed:
+        shown = ", ".join(found.unconsumed[:10]) + (" …" if len(found.unconsumed) > 10 else "")
+        made = len(found.lane.calls)
+        calls = "1 call" if made == 1 else f"{made} calls"
+        yield (
+            f"the agent made fewer calls to the MCP server `{found.server}` than recorded, "
+            f"{calls} of {made + len(found.unconsumed)}; never made: {shown}"
+        )
 
 
 def _side_missing(lanes: Lanes) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from flowproof.dialects.names import SPOKEN
 from flowproof.errors import CapabilityError, StaleTrace
 from flowproof.flow.job import FlowJob
-from flowproof.model.flow_spec import Mock
 from flowproof.model.visible import visible
-from flowproof.trace.document import RecordedMock, Trace, recorded_mocks
+from flowproof.trace.changes import mock_changes, server_changes
+from flowproof.trace.document import Trace
 from flowproof.trace.file import read_trace as read_file
 
 
@@ -18,33 +16,24 @@ def read_trace(job: FlowJob) -> Trace:
 
     :raises TraceMissing: if there is none.
     :raises TraceCorrupt: if it cannot be read.
-    :raises StaleTrace: if a mock was added, removed or edited since.
+    :raises StaleTrace: if a mock was added, removed or edited since, or an MCP server was added
+        or removed.
     :raises CapabilityError: if it was recorded in a dialect that this version does not speak.
     """
     trace = read_file(job.trace_path, job.shown_trace, job.shown_path)
     require_spoken(trace)
-    changes = list(_mock_changes(job.spec.mocks, trace))
+    changes = [
+        *mock_changes(job.spec.mocks, trace.mocks),
+        *server_changes(job.spec.mcp, trace.mcp),
+    ]
     if changes:
         listed = "\n".join(f"  {change}" for change in changes)
+        what = "mocks and MCP servers" if job.spec.mcp or trace.mcp else "mocks"
         raise StaleTrace(
-            f"the mocks in {job.shown_path} are not those that {job.shown_trace} was recorded "
+            f"the {what} in {job.shown_path} are not those that {job.shown_trace} was recorded "
             f"with:\n{listed}\nrecord again: flowproof record {job.shown_path}"
         )
     return trace
-
-
-def _mock_changes(declared: Iterable[Mock], trace: Trace) -> Iterable[str]:
-    now = {tool: mock for tool, mock in recorded_mocks(declared).items() if mock.results}
-    then: dict[str, RecordedMock] = {
-        tool: mock for tool, mock in trace.mocks.items() if mock.results
-    }
-    for tool in [*now, *(tool for tool in then if tool not in now)]:
-        if tool not in then:
-            yield f"tool `{tool}`: its mock was added after recording"
-        elif tool not in now:
-            yield f"tool `{tool}`: its mock was removed after recording"
-        elif not now[tool].matches(then[tool]):
-            yield f"tool `{tool}`: its result was edited after recording"
 
 
 def require_spoken(trace: Trace) -> None:

@@ -17,8 +17,9 @@ from flowproof.flow.judge import Judgement
 from flowproof.flow.resolve_env import Prepared
 from flowproof.graph.result import TaskEnd, sole
 from flowproof.model.agent_exit import AgentExit
+from flowproof.model.mcp_record import McpRecord
 from flowproof.model.origin import Recording
-from flowproof.model.outcome import Verdict
+from flowproof.model.outcome import Divergence, Verdict
 from flowproof.model.run_record import FileDigest, FlowRecord
 from flowproof.model.task_state import TaskState
 from flowproof.model.traffic import ModelTraffic
@@ -79,12 +80,13 @@ def report(job: FlowJob, ends: Ends, started: str, *, debug: bool) -> FlowRecord
         spec=FileDigest(job.shown_path, spec.sha256),
         trace=_trace_digest(job) if _has_trace(job, ends, judgement) else None,
         assertions=judged.results if judged else (),
-        divergence=lanes.divergence if isinstance(lanes, Lanes) else None,
+        divergence=first_divergence(lanes) if isinstance(lanes, Lanes) else None,
         warnings=_warnings(prepared, trace, judged),
         traffic=lanes.traffic if isinstance(lanes, Lanes) else ModelTraffic(),
         agent=ended if isinstance(ended, AgentExit) else None,
         trajectory=judged.trajectory if judged else Trajectory(()),
         recording=_recording(ends.value("read_trace", "write_trace"), lanes),
+        mcp=servers_of(lanes, judged.trajectory if judged else Trajectory(())),
     )
 
 
@@ -93,6 +95,24 @@ def _recording(trace: object, lanes: object) -> Recording | None:
     if isinstance(trace, Trace):
         return recording_of(trace)
     return Recording(models=answering(lanes.turns)) if isinstance(lanes, Lanes) else None
+
+
+def first_divergence(lanes: Lanes) -> Divergence | None:
+    """The first divergence. One at an MCP server is told to the model next, so that what the
+    model boundary then sees differs too."""
+    for one in lanes.mcp:
+        if one.divergence is not None:
+            return dataclasses.replace(one.divergence, server=one.server)
+    return lanes.divergence
+
+
+def servers_of(lanes: object, trajectory: Trajectory) -> tuple[McpRecord, ...]:
+    """The records of a flow's MCP servers."""
+    if not isinstance(lanes, Lanes) or not lanes.mcp:
+        return ()
+    from flowproof.flow.mcp_record import mcp_records
+
+    return mcp_records(lanes.mcp, trajectory)
 
 
 def _warnings(prepared: object, trace: object, judged: Checked | None) -> tuple[str, ...]:

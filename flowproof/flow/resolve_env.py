@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from flowproof.boundary.mocks import MockedTool
 from flowproof.errors import NotBuiltYet, UnsetVariable, UsageError
@@ -39,8 +40,12 @@ from flowproof.spec.variables import (
     resolve,
     resolve_expected,
     resolve_json,
+    tokens,
 )
 from flowproof.trace.file import may_replace
+
+if TYPE_CHECKING:
+    from flowproof.flow.mcp import PreparedServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,7 @@ class Prepared:
     inherited: Mapping[str, str]
     resolve: Callable[[str], str]
     warnings: tuple[str, ...]
+    servers: Mapping[str, PreparedServer] = field(default_factory=dict)
 
 
 def resolve_env(job: FlowJob, environ: Mapping[str, str]) -> Prepared:
@@ -78,6 +84,8 @@ def resolve_env(job: FlowJob, environ: Mapping[str, str]) -> Prepared:
     agent = job.spec.agent
     given = _given_keys(agent)
     known = _lookup(suite_env, environ)
+    if job.phase == "replay":
+        given |= _of_real_servers(job.spec)
     require_set((use for use in job.spec.variables if use.name not in given), known)
     without_keys = key_remover(environ, suite_env)
     lookup = _keyless(known, without_keys)
@@ -97,7 +105,17 @@ def resolve_env(job: FlowJob, environ: Mapping[str, str]) -> Prepared:
         inherited={name: without_keys(value) for name, value in {**environ, **suite_env}.items()},
         resolve=lambda text: resolve(text, lookup),
         warnings=(*absent, *_warnings(job.spec)),
+        servers=_servers(job, lookup),
     )
+
+
+def _servers(job: FlowJob, lookup: Lookup) -> dict[str, PreparedServer]:
+    """The MCP servers by name."""
+    if not job.spec.mcp:
+        return {}
+    from flowproof.flow.mcp import prepared_server
+
+    return {server.name: prepared_server(server, job.phase, lookup) for server in job.spec.mcp}
 
 
 def _require_capable(spec: FlowSpec) -> None:
@@ -159,6 +177,14 @@ def _given_keys(agent: Agent) -> frozenset[str]:
     """The keys that the agent is given as placeholders; no replay needs them to be set."""
     texts = (agent.command or "", *agent.env.values())
     return frozenset(name for text in texts for name in references(text) if name in KEY_VARIABLES)
+
+
+def _of_real_servers(spec: FlowSpec) -> frozenset[str]:
+    """The variables that only real MCP servers are started or reached with: no replay does."""
+    texts = [text for one in spec.mcp for text in (one.command, one.url) if text]
+    theirs = Counter(token.variable for text in texts for token in tokens(text))
+    uses = Counter(use.name for use in spec.variables)
+    return frozenset(name for name in uses if theirs[name] == uses[name])
 
 
 def _working_folder(job: FlowJob, lookup: Lookup) -> Path:
@@ -231,7 +257,11 @@ def _warnings(spec: FlowSpec) -> tuple[str, ...]:
 
 
 def _unknown_handles(spec: FlowSpec) -> Iterator[str]:
-    known = Handles("", {server.name: "" for server in spec.mcp}).values()
+    known = Handles(
+        "",
+        {server.name: "" for server in spec.mcp if server.url is not None},
+        {server.name: "" for server in spec.mcp if server.command is not None},
+    ).values()
     texts = [spec.agent.command or "", *spec.agent.env.values()]
     for name in dict.fromkeys(name for text in texts for name in unknown(text, known)):
         yield (

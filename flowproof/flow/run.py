@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import anyio
 
@@ -34,6 +34,7 @@ from flowproof.trace.document import Trace
 
 if TYPE_CHECKING:
     from flowproof.flow.check import Checked
+    from flowproof.flow.mcp import McpBoundary
     from flowproof.model.run_record import FlowRecord
 
 # What a task needs is imported in it: an agent is launched before what judges it is loaded.
@@ -95,6 +96,7 @@ class _Tasks:
         # Mutable: filled by the scheduler as tasks end.
         self._ends: dict[str, TaskEnd] = {}
         self._boundary: ModelBoundary | None = None
+        self._mcp: list[McpBoundary] = []
         self._cut: AgentExit | None = None
         self._inputs: list[tuple[str, str]] = []
         self._environment: tuple[str, ...] = ()
@@ -112,6 +114,7 @@ class _Tasks:
             "resolve_env": self._resolve_env,
             "read_trace": self._read_trace,
             "start_model_proxy": self._start_model_proxy,
+            "start_mcp": self._start_mcp,
             "launch_agent": self._launch_agent,
             "collect_lanes": self._collect_lanes,
             "check": self._check,
@@ -127,7 +130,7 @@ class _Tasks:
 
     def cut_off(self) -> FlowRecord:
         """The record of a flow whose run was cancelled, with what its agent did until then."""
-        from flowproof.flow.report import Ends, report
+        from flowproof.flow.report import Ends, first_divergence, report, servers_of
 
         record = report(self._job, Ends(self._ends), self._started, debug=self._world.debug)
         record = self.with_inputs(record)
@@ -135,13 +138,16 @@ class _Tasks:
             return record
         from flowproof.flow.trajectory import trajectory_of
 
-        lanes = self._boundary.so_far()
+        crossed = tuple(server.so_far() for server in self._mcp)
+        lanes = dataclasses.replace(self._boundary.so_far(), mcp=crossed)
+        trajectory = trajectory_of(lanes.turns)
         return dataclasses.replace(
             record,
             agent=self._cut,
-            divergence=lanes.divergence,
+            divergence=first_divergence(lanes),
             traffic=lanes.traffic,
-            trajectory=trajectory_of(lanes.turns),
+            trajectory=trajectory,
+            mcp=servers_of(lanes, trajectory),
         )
 
     def with_inputs(self, record: FlowRecord) -> FlowRecord:
@@ -181,6 +187,17 @@ class _Tasks:
             grace=self._world.in_flight_grace,
         )
 
+    def _start_mcp(self, context: TaskContext) -> AbstractAsyncContextManager[McpBoundary]:
+        from flowproof.flow.mcp import open_mcp
+
+        prepared = _value(context, "resolve_env", Prepared)
+        server = prepared.servers[context.node.item or ""]
+        limits = limits_from(self._world.environ)
+        if self._job.phase == "replay":
+            trace = _value(context, "read_trace", Trace)
+            return open_mcp(server, prepared, trace.mcp[server.name].lane, limits)
+        return open_mcp(server, prepared, None, limits)
+
     async def _launch_agent(self, context: TaskContext) -> AgentExit:
         boundary = _boundary(context)
         prepared = _value(context, "resolve_env", Prepared)
@@ -196,13 +213,20 @@ class _Tasks:
             self._environment = variable_names(launch.env)
             self._inputs = await named_files(launch, self._job, self._world.digests)
 
+        places = boundary.handles
+        self._mcp = _servers(context)
+        for server in self._mcp:
+            places = server.told(places)
         seen_from = str(self._job.folder)
-        ended = await launch_agent(agent, prepared, boundary.handles, driver, cut, ready, seen_from)
+        ended = await launch_agent(agent, prepared, places, driver, cut, ready, seen_from)
         return without_keys(ended, remove)
 
     async def _collect_lanes(self, context: TaskContext) -> Lanes:
         boundary = _boundary(context)
-        return await boundary.collect(_value(context, "launch_agent", AgentExit))
+        # A server that still runs may yet ask the model.
+        crossed = [await server.collect() for server in _servers(context)]
+        lanes = await boundary.collect(_value(context, "launch_agent", AgentExit))
+        return dataclasses.replace(lanes, mcp=tuple(crossed)) if crossed else lanes
 
     async def _check(self, context: TaskContext) -> Checked:
         from flowproof.flow.check import check
@@ -236,6 +260,11 @@ def _value(context: TaskContext, task: str, kind: type[T]) -> T:
     if not isinstance(value, kind):
         raise TypeError(f"task `{task}` left a {type(value).__name__}, not a {kind.__name__}")
     return value
+
+
+def _servers(context: TaskContext) -> list[McpBoundary]:
+    """The open boundaries to MCP servers, in the order of the spec."""
+    return cast("list[McpBoundary]", [*context.values("start_mcp").values()])
 
 
 def _boundary(context: TaskContext) -> ModelBoundary:

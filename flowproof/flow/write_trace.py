@@ -11,7 +11,7 @@ from flowproof.flow.boundary import Lanes
 from flowproof.flow.held_keys import require_no_key
 from flowproof.flow.job import FlowJob
 from flowproof.model.clock import Clock, utc_text
-from flowproof.trace.document import Trace, recorded_mocks
+from flowproof.trace.document import RecordedServer, Trace, recorded_mocks
 from flowproof.trace.file import write_trace as write_file
 from flowproof.version import __version__
 
@@ -37,6 +37,10 @@ def write_trace(job: FlowJob, lanes: Lanes, clock: Clock, environ: Mapping[str, 
         retries_dropped=lanes.traffic.retries_dropped,
         side_calls=lanes.side_calls,
         unserved=lanes.traffic.unserved,
+        mcp={
+            one.server: RecordedServer(one.lane, recorded_mocks(server.tools))
+            for one, server in zip(lanes.mcp, job.spec.mcp, strict=True)
+        },
     )
     require_no_key(trace, environ)
     try:

@@ -85,7 +85,8 @@ def expand(
 
     A task with `for_each` becomes one node `<id>:<item>` per item, and a need on it means all of
     them. A task whose `when` is not among the `flags`, or whose list is empty, is left out; who
-    needs it needs what it needs instead, so that the order is kept.
+    needs it needs what it needs instead, so that the order is kept, but for what comes before
+    another of its needs anyway.
 
     :raises GraphError: if a list is not given or repeats an item.
     """
@@ -94,9 +95,10 @@ def expand(
     # What a need on a template means: the ids of its nodes, or what stands in for them.
     meaning: dict[str, tuple[str, ...]] = {}
     nodes: dict[str, list[TaskNode]] = {}
+    before: dict[str, frozenset[str]] = {}
     for id in (node.id for node in order):
         task = known[id]
-        needs = tuple(dict.fromkeys(n for need in task.needs for n in meaning[need]))
+        needs = _needs(task, nodes, meaning, before)
         made = nodes[id] = [
             TaskNode(
                 id if item is None else f"{id}:{item}",
@@ -109,7 +111,22 @@ def expand(
             for item in _items(task, template, lists, flags)
         ]
         meaning[id] = tuple(node.id for node in made) if made else needs
+        above = frozenset(needs).union(*(before[need] for need in needs))
+        before |= {node.id: above for node in made}
     return Graph.of(node for task in template.tasks for node in nodes[task.id])
+
+
+def _needs(
+    task: TaskTemplate,
+    nodes: Mapping[str, list[TaskNode]],
+    meaning: Mapping[str, tuple[str, ...]],
+    before: Mapping[str, frozenset[str]],
+) -> tuple[str, ...]:
+    """The ids of the nodes that a task needs; `before` holds all that come before a node."""
+    declared = {id for need in task.needs if nodes[need] for id in meaning[need]}
+    implied = frozenset().union(*(before[id] for id in declared))
+    found = dict.fromkeys(id for need in task.needs for id in meaning[need])
+    return tuple(id for id in found if id in declared or id not in implied)
 
 
 def _items(

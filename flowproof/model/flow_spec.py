@@ -92,7 +92,8 @@ class AssertToolCall:
     """A tool was called, after the calls that earlier steps of this kind matched.
 
     With `arguments_exact` the arguments are these and no others. With `times` the step counts
-    all matching calls of the trajectory and takes no part in the order.
+    all matching calls of the trajectory and takes no part in the order. A `tool` of an MCP server
+    is named `server/tool`, and `server` with it.
     """
 
     tool: str
@@ -101,25 +102,29 @@ class AssertToolCall:
     source: str
     arguments_exact: Expected | None = None
     times: Times | None = None
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AssertToolCalls:
-    """Exactly these tools were called, in this order."""
+    """Exactly these tools were called, in this order; all by the model, or all of one MCP
+    `server`."""
 
     tools: tuple[str, ...]
     position: Position
     source: str
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AssertNoToolCall:
-    """No call of the whole trajectory matches."""
+    """No call of the whole trajectory, or of the lane of an MCP `server`, matches."""
 
     tool: str
     clauses: tuple[Clause, ...]
     position: Position
     source: str
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +176,8 @@ class Mock:
     `results` are given one call after another; after the last one `repeat_last` decides between
     giving it again and failing. A single `result:` is one result with `repeat_last`. No results:
     the tool is only declared. A string is sent as it is, anything else as compact JSON. `error`
-    belongs to a tool of an MCP server: its `message`, and the `code` of a JSON-RPC error.
+    belongs to a tool of an MCP server: its `message`, and the `code` of a JSON-RPC error. So does
+    `schema`, the JSON Schema of its arguments, told where the server itself lacks the tool.
     """
 
     tool: str
@@ -179,6 +185,7 @@ class Mock:
     repeat_last: bool
     position: Position
     error: Mapping[str, JsonValue] | None = None
+    schema: Mapping[str, JsonValue] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,9 @@ class Divergence:
     this run, among model requests or among side calls; both count from 1. `excerpt` shows the
     difference in a few lines, `sides` with more around it; None where no values are compared.
     Of an `extra call` both show what it said last, beside nothing.
+
+    At the boundary to an MCP `server` both count the calls of its lane, and `path` is in one's
+    message.
     """
 
     kind: str
@@ -104,6 +107,7 @@ class Divergence:
     path: str | None = None
     excerpt: tuple[Excerpt, ...] = field(default=())
     sides: Sides | None = None
+    server: str = ""
 
     def __str__(self) -> str:
         lines = [self.message]

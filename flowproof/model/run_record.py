@@ -10,6 +10,7 @@ from typing import overload
 from flowproof.errors import ExitCode
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.flow_spec import Control
+from flowproof.model.mcp_record import McpRecord
 from flowproof.model.origin import Origin, Population, Recording, Source
 from flowproof.model.outcome import AssertionResult, Divergence, Verdict
 from flowproof.model.phase import Phase
@@ -69,6 +70,7 @@ class FlowRecord:
     not. `usual` is how many seconds it took when the whole suite last ran. `inputs` are files
     beside spec and trace that decide what it does: its suite.yaml, and what the agent's command
     names. `recording` says which models answered and when; None where no answer was at hand.
+    `mcp` is what crossed the boundary to each MCP server, in the order of the spec.
     """
 
     name: str
@@ -107,6 +109,7 @@ class FlowRecord:
     usual: float | None = None
     inputs: tuple[FileDigest, ...] = ()
     recording: Recording | None = None
+    mcp: tuple[McpRecord, ...] = ()
 
 
 _ENDS: Mapping[Verdict, frozenset[ExitCode]] = {

@@ -99,10 +99,17 @@ class ToolParameters:
 
 @dataclass(frozen=True, slots=True)
 class PlacedCall:
-    """A tool call with the number of the turn in which the model asked for it."""
+    """A tool call with the number of the turn in which the model asked for it; or, with a
+    `server`, a call of an MCP server's tool with its number in the lane of that."""
 
     turn: int
     call: ToolCall
+    server: str = ""
+
+    @property
+    def where(self) -> str:
+        """Where it stands, as the end of a phrase."""
+        return f"in call {self.turn} to {self.server}" if self.server else f"in turn {self.turn}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from flowproof.errors import ExitCode
 from flowproof.model.agent_exit import AgentExit
 from flowproof.model.outcome import REFUSALS, Divergence, Passed, Unjudged, Verdict
 from flowproof.model.run_record import FlowRecord, RunRecord
+from flowproof.report.mcp_words import ENDINGS, call_line, failed_calls, lane_line, mcp_calls
 from flowproof.report.text import one_line, readable
 from flowproof.report.words import (
     VERDICTS,
@@ -120,6 +121,8 @@ def flow_detail(flow: FlowRecord, style: Style = PLAIN, *, verbose: bool = False
     lines += [style.faint(f"note: {one_line(note)}") for note in notes(flow)]
     if not green:
         lines += _assertions(flow, style)
+    if flow.mcp and (verbose or not green):
+        lines += _lanes(flow, style, verbose=verbose)
     lines += _recording(flow)
     lines += found
     if flow.agent is not None and (verbose or not green):
@@ -246,6 +249,26 @@ def _assertions(flow: FlowRecord, style: Style) -> list[str]:
     return lines
 
 
+def _lanes(flow: FlowRecord, style: Style, *, verbose: bool) -> list[str]:
+    """What crossed the boundary to each MCP server, and which of its calls came to nothing."""
+    lines: list[str] = []
+    for lane in flow.mcp[:LIST_LIMIT]:
+        lines.append(style.faint(f"mcp {one_line(lane.server, 60)}: {one_line(lane_line(lane))}"))
+        for call in [*failed_calls(lane)][:LIST_LIMIT]:
+            words = ENDINGS[call.outcome]
+            mark = style.tone(words.symbol, words.tone)
+            said = one_line(call.answer, 160)
+            lines.append(
+                f"  {mark} call {call.number}: {one_line(call_line(call), 160)}: {words.phrase}"
+                + (f" {style.faint(said)}" if said else "")
+            )
+        if lane.stderr.strip():
+            lines.append(style.faint(f"its server's stderr{'' if verbose else ' ends'}:"))
+            tail = "\n".join(lane.stderr.strip().split("\n")[-BLOCK_LIMIT // 2 :])
+            lines += _captured(lane.stderr) if verbose else _block(tail, "  | ")
+    return lines
+
+
 def _labelled(label: str, text: str) -> list[str]:
     first, *rest = _block(text) or [""]
     if not first:
@@ -272,7 +295,8 @@ def _recording(flow: FlowRecord) -> list[str]:
     if flow.trace is None:
         return [f"no trace was written; an earlier one is as it was{retries}"]
     turns = "1 turn" if flow.traffic.recorded == 1 else f"{flow.traffic.recorded} turns"
-    held = ", ".join(filter(None, (turns, side_calls(flow.traffic.side_recorded))))
+    beside = side_calls(flow.traffic.side_recorded), mcp_calls(flow.mcp)
+    held = ", ".join(filter(None, (turns, *beside)))
     return [f"wrote {one_line(flow.trace.path)} ({held}){retries}"]
 
 

@@ -10,8 +10,10 @@ from collections.abc import Iterable
 
 from flowproof.model.flow_spec import Control
 from flowproof.model.jsonvalue import JsonObject, JsonValue
+from flowproof.model.mcp_record import McpRecord
 from flowproof.model.outcome import AssertionResult, Failed, Passed, Uncertifiable, Unjudged
 from flowproof.model.run_record import AttemptRecord, FileDigest, FlowRecord
+from flowproof.report.mcp_words import failed_calls
 from flowproof.report.text import bounded, readable, without_colours
 from flowproof.report.words import outcome_says
 
@@ -45,6 +47,7 @@ def entry(flow: FlowRecord, host: str) -> JsonObject:
         "id": name(flow.id),
         "inputs": digests(flow.inputs),
         "line": flow.line,
+        "mcp": [_lane(one) for one in flow.mcp],
         "name": name(flow.name),
         "path": name(flow.path),
         "phase": flow.phase,
@@ -190,5 +193,21 @@ def _divergence(flow: FlowRecord) -> JsonObject | None:
         "message": text(found.message),
         "path": name(found.path) if found.path is not None else None,
         "request": found.request,
+        "server": name(found.server) or None,
         "turn": found.turn,
+    }
+
+
+def _lane(lane: McpRecord) -> JsonObject:
+    return {
+        "calls": lane.made,
+        "connections": lane.connections,
+        "contacted": lane.contacted,
+        "failed": sum(1 for _ in failed_calls(lane)),
+        "mocked": lane.mocked,
+        "notifications": lane.notifications,
+        "problems": [text(one) for one in lane.problems],
+        "requests": lane.requests,
+        "server": name(lane.server),
+        "transport": lane.transport,
     }

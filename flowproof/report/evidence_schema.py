@@ -50,6 +50,21 @@ _CONTROL: JsonObject = {
     "title": _maybe(_TEXT, "the spec gives none"),
 }
 
+_LANE = _object(
+    {
+        "calls": _COUNT,
+        "connections": _COUNT,
+        "contacted": _FLAG,
+        "failed": {**_COUNT, "description": "of the first 2,000: those without a usable result"},
+        "mocked": _COUNT,
+        "notifications": _COUNT,
+        "problems": _list(_TEXT),
+        "requests": _COUNT,
+        "server": _TEXT,
+        "transport": {"enum": ["http", "stdio"]},
+    },
+    "what crossed the boundary to an MCP server",
+)
 _FLOW = _object(
     {
         "agent": _maybe(
@@ -98,6 +113,7 @@ _FLOW = _object(
                     "message": _TEXT,
                     "path": _maybe(_TEXT, "it is at no one place of the request"),
                     "request": _NUMBER,
+                    "server": _maybe(_TEXT, "it is at the model boundary, not at an MCP server's"),
                     "turn": _maybe(_NUMBER, "the recording holds no turn to compare"),
                 }
             ),
@@ -114,6 +130,7 @@ _FLOW = _object(
         "id": _TEXT,
         "inputs": _list(_FILE),
         "line": _NUMBER,
+        "mcp": _list(_LANE),
         "name": _TEXT,
         "path": _TEXT,
         "phase": _PHASE,

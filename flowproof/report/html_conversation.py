@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from flowproof.model.mcp_record import McpRecord
 from flowproof.model.trajectory import Message, ToolCall, Trajectory, TurnView
 from flowproof.report.html_body import Body, Room
+from flowproof.report.html_mcp import DoneShown, done_at
 from flowproof.report.html_pairs import Place, Result, paired, sent_back
 from flowproof.report.text import shortened
 
@@ -35,7 +37,8 @@ class ResultShown:
 @dataclass(frozen=True, slots=True)
 class CallShown:
     """A tool call with its result, where there is one. `problem` says what is wrong with its
-    arguments, if anything; `served` calls were run by the provider."""
+    arguments, if anything; `served` calls were run by the provider, and `done` is the call of an
+    MCP server that it led to."""
 
     name: str
     id: str
@@ -43,6 +46,7 @@ class CallShown:
     problem: str
     served: bool
     result: ResultShown | None
+    done: DoneShown | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +104,19 @@ class TalksShown:
 
 
 def talks_shown(
-    trajectory: Trajectory, room: Room, spoken: Mapping[int, Sequence[int]]
+    trajectory: Trajectory,
+    room: Room,
+    spoken: Mapping[int, Sequence[int]],
+    lanes: Sequence[McpRecord] = (),
 ) -> TalksShown:
     """The view of a trajectory; `spoken` has for numbers of turns those of the assertions that
-    speak of them."""
+    speak of them. `lanes` have what its calls led to at MCP servers."""
     shown = trajectory.turns[:MOST_TURNS]
     pairs = paired(shown)
     main = {turn.number for turn in trajectory.conversation()}
     groups = list(_conversations(shown))
-    maker = _Talk(pairs, {turn.number: turn for turn in shown}, room, spoken)
+    known = {turn.number: turn for turn in shown}
+    maker = _Talk(pairs, known, room, spoken, done_at(trajectory, lanes))
     talks: list[TalkShown] = []
     for number, turns in enumerate(groups, 1):
         about = len(groups) > 1 and turns[0].number in main
@@ -150,6 +158,7 @@ class _Talk:
     known: Mapping[int, TurnView]
     room: Room
     spoken: Mapping[int, Sequence[int]]
+    done: Mapping[Place, DoneShown]
     anchors: set[str] = field(default_factory=set)
 
     def turns(self, turns: Sequence[TurnView]) -> Iterator[TurnShown]:
@@ -202,13 +211,14 @@ class _Talk:
             note=note,
             body=self.room.prose(message.text) if message.text else None,
             calls=tuple(
-                self._call(call, self.pairs.get(Place(place.turn, place.message, at)))
+                self._call(call, Place(place.turn, place.message, at))
                 for at, call in enumerate(message.tool_calls)
             ),
             attachments=_short(message.attachments),
         )
 
-    def _call(self, call: ToolCall, result: Result | None) -> CallShown:
+    def _call(self, call: ToolCall, place: Place) -> CallShown:
+        result = self.pairs.get(place)
         return CallShown(
             name=shortened(call.name, _NAME),
             id=shortened(call.id or "", _NAME),
@@ -218,6 +228,7 @@ class _Talk:
             problem=f"these arguments are {call.fault}" if call.malformed else "",
             served=call.served,
             result=None if result is None else self._result(result),
+            done=self.done.get(place),
         )
 
     def _result(self, result: Result) -> ResultShown:

@@ -66,12 +66,13 @@ def diff_shown(found: Divergence) -> DiffShown:
     else:
         rows = tuple(_rows(sides))
         absent = "left" if sides.recorded is None else "right" if sides.replayed is None else ""
+    recorded, sent = ("call", "call") if found.server else ("turn", "request")
     return DiffShown(
         message=found.message,
         kind=found.kind,
         path=found.path or "",
-        left="Recorded" if found.turn is None or extra else f"Recorded, turn {found.turn}",
-        right=f"This run, request {found.request}",
+        left="Recorded" if found.turn is None or extra else f"Recorded, {recorded} {found.turn}",
+        right=f"This run, {sent} {found.request}",
         rows=rows,
         absent=absent,
         above=_left_out(sides.above) if sides else "",

@@ -21,6 +21,8 @@ from flowproof.report.html_body import Body, Room
 from flowproof.report.html_conversation import TalksShown, talks_shown
 from flowproof.report.html_diff import DiffShown, diff_shown
 from flowproof.report.html_inputs import InputsShown, answered_by, inputs_shown
+from flowproof.report.html_mcp import LaneShown, call_anchors, lanes_shown
+from flowproof.report.mcp_words import SERVERS_RAN, lane_line
 from flowproof.report.text import shortened, without_colours
 from flowproof.report.words import (
     PROVES,
@@ -41,6 +43,7 @@ MOST = 1_000
 _LINE = 2_000
 """Characters of a text that is shown as one line."""
 _TURN = re.compile(r"\bin turn ([0-9]{1,6})\b|\bturn ([0-9]{1,6}) holds\b")
+_CALL = re.compile(r"\bin call ([0-9]{1,6}) to ([a-z][a-z0-9_-]{0,200})")
 _CONTAINMENT: Mapping[str, str] = {
     "not contained": (
         "Nothing kept the agent from the network or from files: what it did there was neither "
@@ -52,7 +55,8 @@ _CONTAINMENT: Mapping[str, str] = {
 @dataclass(frozen=True, slots=True)
 class AssertionShown:
     """One assertion with its outcome in words; `number` counts from 1. `turns` are those that the
-    outcome speaks of, as far as they are on the page."""
+    outcome speaks of, as far as they are on the page, and `calls` those of MCP servers, each with
+    its label and anchor."""
 
     number: int
     words: Words
@@ -62,6 +66,7 @@ class AssertionShown:
     expected: Body | None
     closest: Body | None
     turns: tuple[int, ...]
+    calls: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,7 @@ class FlowShown:
     graph: Diagram | None
     times: Timeline | None
     talks: TalksShown
+    lanes: tuple[LaneShown, ...]
     ended: str
     ran: str
     survivors: tuple[str, ...]
@@ -137,7 +143,8 @@ def flow_shown(flow: FlowRecord) -> FlowShown:
         held=_held(assertions, len(flow.assertions)),
         graph=task_graph(flow),
         times=task_timeline(flow),
-        talks=talks_shown(flow.trajectory, room, _spoken(assertions)),
+        talks=talks_shown(flow.trajectory, room, _spoken(assertions), flow.mcp),
+        lanes=lanes_shown(flow.mcp, flow.trajectory, flow.divergence),
         ended=f"The agent {agent_end(flow.agent)}." if flow.agent else "",
         ran=seconds(flow.agent.duration) if flow.agent else "",
         survivors=flow.agent.survivors[:MOST] if flow.agent else (),
@@ -151,6 +158,7 @@ def flow_shown(flow: FlowRecord) -> FlowShown:
 
 def _assertions(flow: FlowRecord, room: Room) -> Iterator[AssertionShown]:
     known = {turn.number for turn in flow.trajectory.turns}
+    anchors = call_anchors(flow.mcp)
     for number, result in enumerate(flow.assertions[:MOST], 1):
         message, expected, closest = outcome_says(result.outcome)
         yield AssertionShown(
@@ -162,6 +170,7 @@ def _assertions(flow: FlowRecord, room: Room) -> Iterator[AssertionShown]:
             expected=room.data(expected) if expected else None,
             closest=room.data(closest) if closest else None,
             turns=tuple(_turns_of(result, known)),
+            calls=tuple(_calls_of(result, anchors)),
         )
 
 
@@ -170,6 +179,16 @@ def _turns_of(result: AssertionResult, known: set[int]) -> Iterator[int]:
     texts = (text[: 5 * _LINE] for text in outcome_says(result.outcome))
     named = (int(one or other) for text in texts for one, other in _TURN.findall(text))
     yield from [number for number in dict.fromkeys(named) if number in known][:5]
+
+
+def _calls_of(
+    result: AssertionResult, anchors: Mapping[tuple[str, int], str]
+) -> Iterator[tuple[str, str]]:
+    """The calls of MCP servers that an outcome names, at most five."""
+    texts = (text[: 5 * _LINE] for text in outcome_says(result.outcome))
+    named = dict.fromkeys((server, int(no)) for text in texts for no, server in _CALL.findall(text))
+    for server, number in [place for place in named if place in anchors][:5]:
+        yield f"call {number} to {server}", anchors[server, number]
 
 
 def _spoken(assertions: Sequence[AssertionShown]) -> Mapping[int, Sequence[int]]:
@@ -242,6 +261,8 @@ def _traffic_facts(flow: FlowRecord) -> Iterator[tuple[str, str]]:
         held = traffic.side_recorded
         of_them = f"; the trace holds {held:,} different" if held else ""
         yield "Beside the conversation", f"{side_calls(traffic.side_calls)}{of_them}"
+    for lane in flow.mcp[:MOST]:
+        yield f"MCP server {shortened(lane.server, 100)}", lane_line(lane)
     for one in traffic.unserved[:MOST]:
         times = "once" if one.count == 1 else f"{one.count:,} times"
         yield "Asked for and not served", f"{one.method} {one.path}, {times}"
@@ -263,6 +284,7 @@ def _traffic(flow: FlowRecord) -> str:
 
 
 def _proves(flow: FlowRecord) -> tuple[str, ...]:
+    servers = (SERVERS_RAN[flow.phase],) if flow.mcp else ()
     match flow.verdict:
         case Verdict.SKIPPED:
             return ("Nothing: this flow did not run.",)
@@ -273,6 +295,6 @@ def _proves(flow: FlowRecord) -> tuple[str, ...]:
             )
         case Verdict.PASS_NOTHING_ASSERTED:
             bare = "Here nothing was asserted, so only the requests were compared."
-            return PROVES[flow.phase], bare, PROVES_NOT[flow.phase]
+            return PROVES[flow.phase], bare, *servers, PROVES_NOT[flow.phase]
         case Verdict.PASS | Verdict.FLAKY | Verdict.FAIL:
-            return PROVES[flow.phase], PROVES_NOT[flow.phase]
+            return PROVES[flow.phase], *servers, PROVES_NOT[flow.phase]

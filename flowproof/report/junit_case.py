@@ -245,6 +245,7 @@ def _properties(flow: FlowRecord) -> Mapping[str, str]:
         "spec.sha256": flow.spec.sha256 if flow.spec else "",
         "trace.sha256": flow.trace.sha256 if flow.trace else "",
         "agent.exit-status": _exit_status(flow),
+        **{f"flowproof.mcp.{shortened(clean(one.server), 100)}": str(one.made) for one in flow.mcp},
     }
 
 

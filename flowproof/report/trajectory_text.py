@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from flowproof.model.jsonvalue import JsonValue, scalars
+from flowproof.model.mcp import Lane
 from flowproof.model.trajectory import Message, ToolParameters, Trajectory, TurnView
 from flowproof.model.turn import SideCall
+from flowproof.report.lane_text import lanes_json
 from flowproof.report.run_json import dump_part
 from flowproof.report.text import one_line, readable
 from flowproof.report.words import side_calls
@@ -38,6 +40,7 @@ class _Shown:
     turns: tuple[TurnView, ...]
     parameters: tuple[ToolParameters, ...]
     side_calls: tuple[SideCallShown, ...]
+    mcp: JsonValue
 
 
 def trajectory_text(trajectory: Trajectory) -> str:
@@ -80,8 +83,11 @@ def side_input(call: SideCall) -> str:
     return " ".join(found)
 
 
-def shown_json(trajectory: Trajectory, calls: Sequence[SideCall]) -> str:
-    """The trajectory as one JSON object, with the calls beside it under `side_calls`."""
+def shown_json(
+    trajectory: Trajectory, calls: Sequence[SideCall], lanes: Sequence[Lane] = ()
+) -> str:
+    """The trajectory as one JSON object, with the calls beside it under `side_calls` and the
+    lanes of MCP servers under `mcp`."""
     beside = tuple(
         SideCallShown(
             number,
@@ -93,7 +99,8 @@ def shown_json(trajectory: Trajectory, calls: Sequence[SideCall]) -> str:
         )
         for number, call in enumerate(calls, 1)
     )
-    return dump_part(_Shown(trajectory.turns, trajectory.parameters, beside))
+    mcp = lanes_json(lanes, trajectory) if lanes else []
+    return dump_part(_Shown(trajectory.turns, trajectory.parameters, beside, mcp))
 
 
 def _turn(turn: TurnView, base: TurnView | None) -> Iterator[str]:

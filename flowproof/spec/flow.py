@@ -10,6 +10,7 @@ from typing import TypeAlias
 from flowproof.model.flow_spec import FlowSpec, Position
 from flowproof.spec import flow_shapes as keys
 from flowproof.spec.cross_checks import check_mocks, check_secrets, check_servers
+from flowproof.spec.lane_steps import addressed
 from flowproof.spec.reading import read_file
 from flowproof.spec.records import Record, Values
 from flowproof.spec.source import Report
@@ -24,6 +25,7 @@ def _flow(values: Values, report: Report) -> _Flow:
     check_mocks(mocks, report)
     check_servers(servers, report)
     check_secrets(steps, mocks, servers, report)
+    steps = addressed(steps, servers, mocks, report)
     name, agent = values.need(keys.NAME), values.need(keys.AGENT_FIELD)
 
     def make(position: Position, sha256: str) -> FlowSpec:

@@ -137,7 +137,7 @@ SKIP = Field(
 STRICT = Field("strict", Flag(), "Fail on tool calls that no step lists.", default=False)
 AGENT_FIELD = Field("agent", AGENT, "How the agent is started or reached.", required=True)
 TOOLS = Field("tools", ListOf(MOCK, "a list of tools"), "Results that the model is told.")
-MCP = Field("mcp", ListOf(MCP_SERVER, "a list of servers"), "MCP tool servers.", later="mcp")
+MCP = Field("mcp", ListOf(MCP_SERVER, "a list of servers"), "MCP tool servers.")
 VOLATILE = Field(
     "volatile",
     ListOf(_VOLATILE, "a list of declarations"),

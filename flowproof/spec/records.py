@@ -142,6 +142,22 @@ class Needs:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class NeedsAny:
+    """Where `key` is written, one of `others` has to be written too."""
+
+    key: str
+    others: tuple[str, ...]
+
+    def check(self, keys: Mapping[str, Mark], record: RecordPlace, report: Report) -> None:
+        if self.key in keys and not set(self.others) & {*keys, *record.meant}:
+            report.note(keys[self.key], f"{quoted(self.key)} needs one of {choices(self.others)}")
+
+    def schema(self) -> Schema:
+        options: list[JsonValue] = [{"required": [other]} for other in self.others]
+        return {"dependentSchemas": {self.key: {"anyOf": options}}}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Apart:
     """These two keys exclude each other; `because` goes into the message."""
 

@@ -9,11 +9,12 @@ from flowproof.model.flow_spec import McpServer, Mock
 from flowproof.model.jsonvalue import JsonObject, JsonValue
 from flowproof.spec.agent_shapes import URL, check_command
 from flowproof.spec.containers import ListOf
-from flowproof.spec.records import Apart, Field, Needs, OneOf, Record, Values
-from flowproof.spec.shapes import Flag, Json, Text, Whole
+from flowproof.spec.records import Apart, Field, Needs, NeedsAny, OneOf, Record, Values
+from flowproof.spec.shapes import VALUE_REF, Flag, Json, Schema, Text, Whole
 from flowproof.spec.source import Report
 from flowproof.spec.step_grammar import TOOL_ACCEPTED
 from flowproof.spec.step_patterns import TOOL
+from flowproof.spec.yaml_nodes import MappingNode, Node, kind
 
 _TOOL = Field("name", Text(TOOL_ACCEPTED, TOOL), "The tool's name.", required=True)
 _RESULT = Field(
@@ -44,6 +45,28 @@ _ERROR = Field(
 )
 
 
+class _Object:
+    """A JSON object. `${VAR}` is allowed in its texts."""
+
+    def read(self, node: Node, report: Report) -> JsonObject:
+        if not isinstance(node, MappingNode):
+            raise report.refuse(
+                node.mark, f"expected a mapping, found {kind(node)}", accepted="a JSON Schema"
+            )
+        value = Json()
+        return {entry.key.text: value.read(entry.value, report) for entry in node.entries}
+
+    def schema(self) -> Schema:
+        return {"type": "object", "additionalProperties": VALUE_REF}
+
+
+_SCHEMA = Field(
+    "schema",
+    _Object(),
+    "The JSON Schema of the tool's arguments, told where the server itself lacks the tool.",
+)
+
+
 def _results(values: Values) -> tuple[JsonValue, ...]:
     if values.has(_RESULTS):
         return values.get(_RESULTS, ())
@@ -57,6 +80,7 @@ def _mock(values: Values, report: Report) -> Mock:
         values.has(_RESULT) or values.get(_REPEAT, False),
         report.position(values.mark_of(_TOOL)),
         values.get(_ERROR),
+        values.get(_SCHEMA),
     )
 
 
@@ -71,9 +95,14 @@ MOCK = Record(
 _MCP_MOCK = Record(
     "an entry of `tools`",
     "A tool that flowproof answers in place of the server, which never sees the call.",
-    (_TOOL, _RESULT, _RESULTS, _REPEAT, _ERROR),
+    (_TOOL, _RESULT, _RESULTS, _REPEAT, _ERROR, _SCHEMA),
     _mock,
-    (*_RESULT_RULES, Apart("error", "result"), Apart("error", "results")),
+    (
+        *_RESULT_RULES,
+        Apart("error", "result"),
+        Apart("error", "results"),
+        NeedsAny("schema", ("result", "results", "error")),
+    ),
 )
 
 _SERVER = Field(

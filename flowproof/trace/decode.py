@@ -19,7 +19,7 @@ from flowproof.model.traffic import (
 )
 from flowproof.model.turn import Operation, Response, SideCall, Turn
 from flowproof.model.visible import compact
-from flowproof.trace.document import FORMAT, VERSION, RecordedMock, Trace
+from flowproof.trace.document import FORMAT, VERSION, RecordedMock, RecordedServer, Trace
 from flowproof.trace.node import Defect, Node
 from flowproof.trace.patch import Budget, PatchError, apply
 
@@ -114,7 +114,7 @@ def _trace(root: Node) -> Trace:
     members = root.members(
         "format version flowproof recorded spec driver platform containment mocks "
         "retries_dropped turns",
-        "side_calls unserved",
+        "side_calls unserved mcp",
     )
     beside, unserved = members.get("side_calls"), members.get("unserved")
     spec = members["spec"].members("name file sha256")
@@ -132,7 +132,14 @@ def _trace(root: Node) -> Trace:
         turns=_turns(members["turns"]),
         side_calls=_side_calls(beside) if beside else (),
         unserved=_unserved(unserved) if unserved else None,
+        mcp=_servers(members["mcp"]) if "mcp" in members else {},
     )
+
+
+def _servers(node: Node) -> dict[str, RecordedServer]:
+    from flowproof.trace.lanes import read_servers
+
+    return read_servers(node)
 
 
 def _mock(node: Node) -> RecordedMock:

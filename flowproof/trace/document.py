@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from flowproof.model.flow_spec import Mock
 from flowproof.model.jsonvalue import JsonValue, write
+from flowproof.model.mcp import Lane
 from flowproof.model.traffic import Unserved
 from flowproof.model.turn import SideCall, Turn
 
@@ -21,21 +22,42 @@ Pins: TypeAlias = Literal["whole", "legacy"]
 
 @dataclass(frozen=True, slots=True)
 class RecordedMock:
-    """A mock as the author had written it when the recording was made, variables unresolved."""
+    """A mock as the author had written it when the recording was made, variables unresolved.
+    `error` and `schema` belong to tools of MCP servers."""
 
     results: tuple[JsonValue, ...]
     repeat_last: bool
+    error: Mapping[str, JsonValue] | None = None
+    schema: Mapping[str, JsonValue] | None = None
 
     def matches(self, other: RecordedMock) -> bool:
         """Whether both tell the model the same text: the order of keys counts."""
-        return self.repeat_last == other.repeat_last and write(list(self.results)) == write(
-            list(other.results)
-        )
+        return self._text() == other._text()
+
+    def _text(self) -> str:
+        error, schema = (None if one is None else dict(one) for one in (self.error, self.schema))
+        return write([self.repeat_last, list(self.results), error, schema])
+
+    @property
+    def answers(self) -> bool:
+        """Whether it answers anything; a tool may also be only declared."""
+        return bool(self.results) or self.error is not None
 
 
 def recorded_mocks(mocks: Iterable[Mock]) -> dict[str, RecordedMock]:
     """The mocks of a spec by tool, as a trace keeps them."""
-    return {mock.tool: RecordedMock(mock.results, mock.repeat_last) for mock in mocks}
+    return {
+        mock.tool: RecordedMock(mock.results, mock.repeat_last, mock.error, mock.schema)
+        for mock in mocks
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedServer:
+    """What crossed the boundary to one MCP server, and the mocks of its tools."""
+
+    lane: Lane
+    mocks: Mapping[str, RecordedMock] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +69,7 @@ class Trace:
     left out. What a legacy trace does not tell is an empty text. Turns may share parts of their
     requests, so none of it may be changed. `side_calls` stand beside the conversation; each is
     there once. `unserved` are the requests that nobody served, None where the recording does not
-    tell.
+    tell. `mcp` are the tool servers by name.
     """
 
     flowproof: str
@@ -64,3 +86,4 @@ class Trace:
     pins: Pins = "whole"
     side_calls: tuple[SideCall, ...] = ()
     unserved: tuple[Unserved, ...] | None = None
+    mcp: Mapping[str, RecordedServer] = field(default_factory=dict)

@@ -70,6 +70,10 @@ def encode(trace: Trace) -> bytes:
         ]
     if trace.unserved is not None:
         document["unserved"] = list(map(_unserved, trace.unserved))
+    if trace.mcp:
+        from flowproof.trace.lanes import written_servers
+
+        document["mcp"] = written_servers(trace.mcp)
     data = pretty(document).encode()
     if len(data) > MAX_SIZE:
         raise TraceTooLarge(

@@ -1,7 +1,7 @@
 """Reads the traces of flowproof 0.23, which hold parts of each request and response.
 
 They become a `Trace` that pins `legacy`: nothing is invented but what a protocol cannot go
-without (ids, times, token counts of 0). What other boundaries recorded in them is left out.
+without (ids, times, token counts of 0). What was seen of the network in them is left out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from flowproof.model.jsonvalue import JsonError, JsonObject, JsonValue, parse
 from flowproof.model.turn import Operation, Response, Turn
-from flowproof.trace.document import RecordedMock, Trace
+from flowproof.trace.document import RecordedMock, RecordedServer, Trace
 from flowproof.trace.node import Node
 
 _CHAT = Operation("openai.chat", "/chat/completions")
@@ -31,6 +31,11 @@ def read(root: Node, max_turns: int) -> Trace:
     if len(turns) > max_turns:
         raise cassette.defect(f"more than {max_turns} turns")
     mocks = document["mocks"].entries() if "mocks" in document else {}
+    servers: dict[str, RecordedServer] = {}
+    if "mcp" in document:
+        from flowproof.trace.legacy_lanes import read_servers
+
+        servers = read_servers(document["mcp"])
     return Trace(
         flowproof="0.23",
         recorded="",
@@ -43,6 +48,7 @@ def read(root: Node, max_turns: int) -> Trace:
         mocks={tool: RecordedMock((mock.value,), True) for tool, mock in mocks.items()},
         turns=tuple(_turn(node, number) for number, node in enumerate(turns, 1)),
         pins="legacy",
+        mcp=servers,
     )
 
 

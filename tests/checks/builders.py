@@ -49,9 +49,10 @@ def called(
     *clauses: Clause,
     exact: Expected | None = None,
     times: tuple[int, int | None] | None = None,
+    server: str = "",
 ) -> AssertToolCall:
     bounds = None if times is None else Times(*times)
-    return AssertToolCall(tool, clauses, AT, f"assert_tool_call: {tool}", exact, bounds)
+    return AssertToolCall(tool, clauses, AT, f"assert_tool_call: {tool}", exact, bounds, server)
 
 
 def exactly(*tools: str) -> AssertToolCalls:

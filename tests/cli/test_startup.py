@@ -121,8 +121,10 @@ def test_a_replay_loads_no_http_client_and_nothing_that_draws(shell: Shell) -> N
     assert {"anyio", "yaml", "flowproof.boundary.replaying_proxy"} <= modules
     assert not modules & HEAVY
     assert "re2" not in modules, "no pattern is matched here"
+    assert not {name for name in modules if "boundary.mcp" in name}, "no server is declared"
     assert not modules & {"brotli", "brotlicffi", "backports.zstd", "compression.zstd"}
     assert not {name for name in ours(modules) if "record" in name.rpartition(".")[2]} - {
+        "flowproof.model.mcp_record",
         "flowproof.model.run_record",
         "flowproof.spec.records",
         "flowproof.suite.records",

@@ -79,7 +79,7 @@ async def test_agents_go_on_without_the_server_and_others_get_a_new_one(kit: Kit
 
 async def test_a_guard_that_never_came_is_an_error(kit: Kit) -> None:
     class Dying(Guards):
-        def start(self, control: int, stdout: int, stderr: int) -> None:
+        def start(self, control: int, stdout: int, stderr: int, stdin: int | None = None) -> None:
             (server,) = children()
             server.suspend()
             super().start(control, stdout, stderr)

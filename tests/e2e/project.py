@@ -72,6 +72,8 @@ class Project:
         home = folder / "home"
         home.mkdir()
         self.env = {"PATH": os.environ["PATH"], "HOME": str(home), "PLAN": "{}"}
+        if "PYTHONPATH" in os.environ:  # where the flowproof under test is not the installed one
+            self.env["PYTHONPATH"] = os.environ["PYTHONPATH"]
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name

@@ -11,9 +11,9 @@ REPLY = {"assert": "reply contains Hello"}
 PLAN = [{"do": "touch", "file": "launched"}, {"do": "ask", "say": "hello"}]
 
 CASES: dict[str, tuple[str, str]] = {
-    "mcp": (
-        flow(PLAIN_AGENT, REPLY, mcp=[{"name": "files", "command": "server ."}]),
-        "mcp",
+    "freeze": (
+        flow(PLAIN_AGENT, REPLY, freeze={"time": "2026-01-01T09:00:00Z"}),
+        "freeze",
     ),
     "assert_no_egress": (flow(PLAIN_AGENT, REPLY, "assert_no_egress"), "assert_no_egress"),
     "assert_no_secret_leak": (

@@ -11,6 +11,7 @@ from flowproof.flow.agent_environment import (
     Handles,
     agent_environment,
     key_remover,
+    server_environment,
 )
 from flowproof.flow.providers import FLOWPROOF_UPSTREAMS, KEY_VARIABLES
 
@@ -50,6 +51,40 @@ def test_handles() -> None:
         "proxy_url": "http://127.0.0.1:4646/v1",
         "proxy_url_no_v1": "http://127.0.0.1:4646",
         "mcp_url.files": "http://127.0.0.1:4700/mcp",
+    }
+
+
+def test_it_is_told_of_mcp_servers_and_of_no_other_runs() -> None:
+    command = "python stand_in.py @x"
+    handles = Handles(
+        "http://p/v1",
+        {},
+        mcp_commands={"files": command},
+        variables={"FLOWPROOF_MCP_SERVER_files": command},
+    )
+    inherited = {"FLOWPROOF_MCP_SERVER_web": "of a flowproof around this one"}
+    env = agent_environment(inherited, handles, "", {})
+    assert handles.values()["mcp_server.files"] == command
+    assert {name: env[name] for name in env if name.startswith("FLOWPROOF_MCP_")} == {
+        "FLOWPROOF_MCP_SERVER_files": command
+    }
+
+
+def test_a_real_mcp_server_has_its_agents_environment_without_flowproof() -> None:
+    inherited = {
+        "PATH": "/bin",
+        "OPENAI_API_KEY": KEY,
+        "COPY": f"x{KEY}",
+        "OPENAI_BASE_URL": "https://mine",
+        "FLOWPROOF_PROMPT": "of another",
+        "FLOWPROOF_AGENT_UPSTREAM": "https://a",
+        "FLOWPROOF_MCP_SERVER_web": "x",
+    }
+    assert server_environment(inherited, {"ROOT": "/data", "PATH": "/mine"}) == {
+        "PATH": "/mine",
+        "COPY": f"x{PLACEHOLDER_KEY}",
+        "OPENAI_BASE_URL": "https://mine",
+        "ROOT": "/data",
     }
 
 

@@ -123,9 +123,7 @@ def test_an_internal_error_with_debug(tmp_path: Path) -> None:
     ("spec", "environ", "code"),
     [
         pytest.param(SPEC.replace("Say hello", "${NOPE}"), {}, 2, id="an unset variable"),
-        pytest.param(
-            SPEC.replace("steps:", "mcp: [{name: a, command: x}]\nsteps:"), {}, 4, id="capability"
-        ),
+        pytest.param(SPEC.replace("steps:", "redact: ['[0-9]']\nsteps:"), {}, 4, id="capability"),
         pytest.param(SPEC, {"FLOWPROOF_MAX_BODY": "much"}, 2, id="a setting"),
     ],
 )

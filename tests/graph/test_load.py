@@ -51,7 +51,7 @@ def test_a_template_expands_into_the_graph_of_a_flow() -> None:
 
 def test_an_empty_list_and_an_absent_flag_leave_their_order_behind() -> None:
     graph = expand(load_template(REPLAY, "r"), {"mcp": []}, set())
-    assert needs(graph)["check"] == ("start_model_proxy", "resolve_env")
+    assert needs(graph)["check"] == ("start_model_proxy",), "which comes after resolve_env"
     assert "launch_agent" not in graph.tasks
     assert not [id for id in graph.tasks if id.startswith("start_mcp")]
 
@@ -59,6 +59,19 @@ def test_an_empty_list_and_an_absent_flag_leave_their_order_behind() -> None:
 def test_needs_inherited_twice_stand_once() -> None:
     text = one("  - {id: a}\n  - {id: b, needs: [a], when: x}\n  - {id: c, needs: [b, a]}")
     assert needs(expand(load_template(text, "f"), {}, [])) == {"a": (), "c": ("a",)}
+
+
+def test_a_declared_need_stays_also_where_another_implies_it() -> None:
+    text = one("  - {id: a}\n  - {id: b, needs: [a]}\n  - {id: c, needs: [a, b]}")
+    assert needs(expand(load_template(text, "f"), {}, []))["c"] == ("a", "b")
+
+
+def test_inherited_needs_stay_where_nothing_implies_them() -> None:
+    text = one(
+        "  - {id: a}\n  - {id: b}\n  - {id: c, needs: [a, b], for_each: l}\n"
+        "  - {id: d, needs: [b]}\n  - {id: e, needs: [c, d]}"
+    )
+    assert needs(expand(load_template(text, "f"), {"l": []}, []))["e"] == ("a", "d")
 
 
 def test_a_need_may_be_declared_later() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from flowproof.errors import ExitCode
+from flowproof.model.mcp_record import McpCallRecord, McpEventRecord, McpRecord
 from flowproof.model.outcome import AssertionResult, Divergence, Excerpt, Failed, Verdict
 from flowproof.model.run_record import RunRecord
 from flowproof.model.trajectory import Message, ToolCall, Trajectory
@@ -45,5 +46,24 @@ def hostile_run() -> RunRecord:
         agent=agent_exit(1, stdout=LONG_LINE, stderr=EVIL),
         trajectory=Trajectory((turn,)),
         environment=(EVIL,),
+        mcp=(_evil_lane(),),
     )
     return replace(run_of(flow), suite=EVIL, host=EVIL, command=EVIL, warnings=(EVIL,))
+
+
+def _evil_lane() -> McpRecord:
+    call = McpCallRecord(1, 1, EVIL, EVIL, EVIL, "broken", EVIL, asked=1)
+    return McpRecord(
+        server=EVIL,
+        transport="stdio",
+        variable=EVIL,
+        contacted=True,
+        connections=1,
+        made=1,
+        notifications=1,
+        calls=(call,),
+        events=(McpEventRecord(1, "server", EVIL, True, EVIL, EVIL, 1),),
+        missing=(EVIL,),
+        problems=(EVIL,),
+        stderr=EVIL,
+    )

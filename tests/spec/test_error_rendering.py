@@ -128,7 +128,7 @@ a.flow.yaml:5:1: the flow has no key `nme`
     ^
   did you mean `name`?
   accepted: name, description, app, tags, expected_behavior, control, skip_unless_env, strict, \
-agent, tools, steps; not run by this version: mcp, volatile, redact, allow_sensitive, freeze""",
+agent, tools, mcp, steps; not run by this version: volatile, redact, allow_sensitive, freeze""",
             id="misspelt-key",
         ),
         pytest.param(

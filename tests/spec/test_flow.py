@@ -204,7 +204,6 @@ def test_bare_steps(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("extra", "feature"),
     [
-        ("mcp: [{name: files, command: npx x, tools: [{name: rm, result: 1}]}]", "mcp"),
         ("volatile: [{path: $.a, reason: r}, {pattern: '[0-9]', in: $.b, reason: r}]", "volatile"),
         ('redact: ["${A}", "[0-9]+"]', "redact"),
         ("allow_sensitive: [{pattern: a, reason: r, expires: 2027-01-01}]", "allow_sensitive"),

@@ -137,7 +137,12 @@ def record(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]
 TOOL = record(
     name=WORD, result=VALUE, results=st.lists(VALUE, max_size=2), repeat_last=st.booleans()
 )
-MCP_TOOL = record(name=WORD, result=VALUE, error=record(message=WORD, code=NUMBER))
+MCP_TOOL = record(
+    name=WORD,
+    result=VALUE,
+    error=record(message=WORD, code=NUMBER),
+    schema=st.one_of(VALUE, st.dictionaries(KEY, VALUE, max_size=2)),
+)
 SERVER = record(
     name=WORD, command=WORD, url=WORD, port=NUMBER, tools=st.lists(MCP_TOOL, max_size=2)
 )
