@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
@@ -95,8 +96,8 @@ def execute(plan: Plan, output: Output, project: Project, driver: Driver) -> int
         interrupt = Interrupt()
         async with anyio.create_task_group() as group:
             group.start_soon(_listen, interrupt, view, output.json)
-            if "html" in plan.reporting.folders:
-                group.start_soon(_prepare_pages)
+            if plan.reporting.folders:
+                group.start_soon(_prepare_reports, "html" in plan.reporting.folders)
             record = await run_flows(
                 plan.flows, project, world, options, view, interrupt, plan.engine
             )
@@ -150,17 +151,19 @@ def _told(record: RunRecord, environ: Mapping[str, str]) -> ExitCode:
     return record.exit_code
 
 
-async def _prepare_pages() -> None:
-    """Load what pages are made with while agents run: it takes as long as several flows."""
+async def _prepare_reports(pages: bool) -> None:
+    """Load what reports are made with while agents run: it takes as long as several flows."""
     await anyio.sleep(_HEAD_START)
     from anyio import to_thread
 
     def load() -> None:
         # What is wrong with them is told when pages are made.
         with suppress(Exception):
-            from flowproof.report.html import prepare
+            importlib.import_module("flowproof.report.interface")
+            if pages:
+                from flowproof.report.html import prepare
 
-            prepare()
+                prepare()
 
     await to_thread.run_sync(load)
 

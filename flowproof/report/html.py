@@ -64,8 +64,9 @@ def render(record: RunRecord) -> Iterator[tuple[str, Content]]:
 
 def prepare() -> None:
     """Load what `render` takes longest to load. Another thread may do so."""
-    for name in (_FLOW, _INDEX):
-        _environment().get_template(name)
+    # Also what those two import, which is compiled only once it is needed.
+    for path in sorted(asset("templates", _FLOW).parent.glob("*.html.j2")):
+        _environment().get_template(f"report/{path.name}")
     inlined()
 
 
