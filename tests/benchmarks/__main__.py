@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 from tests.benchmarks.canned import canned_upstream
 from tests.benchmarks.cluster import cluster
+from tests.benchmarks.mcp import mcp
 from tests.benchmarks.measure import Command, compare, run
 from tests.benchmarks.pages import pages
 from tests.benchmarks.suites import suites
@@ -29,6 +30,7 @@ def main() -> None:
         sdk_agent(Path(folder))
         suites(Path(folder), FLOWPROOF, ENVIRONMENT)
         pages(Path(folder), ENVIRONMENT)
+        mcp(Path(folder), FLOWPROOF, ENVIRONMENT)
     with TemporaryDirectory() as folder:
         cluster(Path(folder))
 

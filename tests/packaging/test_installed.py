@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,6 +126,13 @@ def test_a_changed_prompt_fails_the_replay(recorded: Away) -> None:
     recorded.spec.write_text(SPEC.replace("Greet Casey", "Greet Robin"), "utf-8")
     [flow] = recorded.flowproof("run", recorded.spec.name, status=1)["flows"]
     assert flow["verdict"] == "fail"
+
+
+def test_an_mcp_server_is_stood_in_for(away: Away) -> None:
+    for name in ("keeper.py", "forget_packing.flow.yaml", "forget_packing.trace.json"):
+        shutil.copy(ROOT / "examples" / "mcp" / name, away.folder)
+    [flow] = away.flowproof("run", "forget_packing.flow.yaml")["flows"]
+    assert (flow["verdict"], [lane["server"] for lane in flow["mcp"]]) == ("pass", ["notes"])
 
 
 def test_a_suite_writes_its_reports_from_the_installed_templates(recorded: Away) -> None:

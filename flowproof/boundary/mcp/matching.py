@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -62,7 +62,8 @@ class _Equal:
 
 class Positions:
     """Serves each recorded call once. One may come once all are used up that had been answered
-    before it came: only those that overlapped may change places.
+    before it came: only those that overlapped may change places. Of equal calls nobody can tell
+    which is which, so any of them counts as the one that was answered first.
 
     A subscription need not be made again, as a client need not ask for what a server pushes.
     """
@@ -71,16 +72,23 @@ class Positions:
         """`calls` are in the order in which they came; `after` never decreases among them."""
         self._calls = tuple(calls)
         self._equal: dict[str, _Equal] = defaultdict(_Equal)
-        for index, recorded in enumerate(self._calls):
-            self._equal[_known_by(recorded.call.method, recorded.call.params)].later.append(index)
+        # By index: what a call is known by, and as which of those equal to it it was answered.
+        self._known = [_known_by(one.call.method, one.call.params) for one in self._calls]
+        self._turn: dict[int, int] = {}
+        for index, known in enumerate(self._known):
+            self._equal[known].later.append(index)
+        for equal in self._equal.values():
+            answered = sorted(equal.later, key=self._rank)
+            self._turn.update({index: turn for turn, index in enumerate(answered, 1)})
         self._at_rank = {
             recorded.call.answered: index
             for index, recorded in enumerate(self._calls)
             if recorded.call.answered
         }
-        # Mutable, touched by `take`: what is used up, how many ranks from 1 are, how many calls
-        # may come by now, and before which index all are used up.
+        # Mutable, touched by `take`: what is used up, how many of those equal to it, how many
+        # ranks from 1 are, how many calls may come by now, and before which index all are used up.
         self._used: set[int] = set()
+        self._count: Counter[str] = Counter()
         self._ranks = 0
         self._reach = 0
         self._first = 0
@@ -94,17 +102,21 @@ class Positions:
             return None
         while equal.later and equal.later[0] < self._reach:
             index = equal.later.popleft()
-            rank = self._calls[index].call.answered or len(self._calls) + 1
-            heappush(equal.ready, (rank, index))
+            heappush(equal.ready, (self._rank(index), index))
         if not equal.ready:
             return None
         _, index = heappop(equal.ready)
         self._used.add(index)
+        self._count[self._known[index]] += 1
         self._advance()
         return self._calls[index]
 
+    def _rank(self, index: int) -> int:
+        """As which call this one was answered; last of all if it was not."""
+        return self._calls[index].call.answered or len(self._calls) + 1
+
     def _advance(self) -> None:
-        while (index := self._at_rank.get(self._ranks + 1)) is not None and self._passed(index):
+        while (index := self._at_rank.get(self._ranks + 1)) is not None and self._over(index):
             self._ranks += 1
         while self._reach < len(self._calls) and (
             self._calls[self._reach].call.after <= self._ranks
@@ -112,6 +124,11 @@ class Positions:
             self._reach += 1
         while self._first < len(self._calls) and self._passed(self._first):
             self._first += 1
+
+    def _over(self, index: int) -> bool:
+        """Whether so many calls equal to this one are used up as had been answered with it."""
+        is_listen = self._calls[index].call.method == LISTEN
+        return is_listen or self._count[self._known[index]] >= self._turn[index]
 
     def _passed(self, index: int) -> bool:
         return index in self._used or self._calls[index].call.method == LISTEN

@@ -233,6 +233,29 @@ def test_overlapped_equal_calls_in_the_order_of_their_answers() -> None:
     assert told(replayed.agent(call(2, "a"))) == [result(2, "first")]
 
 
+def test_of_equal_calls_any_counts_as_the_one_answered_first() -> None:
+    recorded = recording()
+    talk = Talk(recorded)
+    talk.agent(call(1, "a"))
+    talk.agent(call(2, "b"))
+    talk.server(result(1, {}))
+    talk.ask(call(3, "b"), result(3, {}))
+    talk.agent(call(4, "c"))  # an answer to `a` and one to `b` were there
+    talk.server(result(2, {}))
+    boundary = replaying(recorded)
+    replayed = Talk(boundary)
+    for number, tool in enumerate("bac", 1):
+        replayed.agent(call(number, tool))
+    assert boundary.divergence is None
+    assert boundary.unconsumed() == ("call 3: tools/call b",)
+    # One answer to `b` alone was not enough.
+    guilty = replaying(recorded)
+    alone = Talk(guilty)
+    alone.agent(call(1, "b"))
+    alone.agent(call(2, "c"))
+    assert guilty.divergence is not None
+
+
 def test_each_connection_has_its_calls() -> None:
     recorded = recording()
     for tool in "ab":
