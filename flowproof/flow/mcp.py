@@ -6,7 +6,7 @@ Counterparts: `boundary.mcp`, which speaks with the agent; `judge`, which decide
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +16,7 @@ from flowproof.boundary.mcp.transport import Transport
 from flowproof.drivers.arguments import split_command
 from flowproof.model.flow_spec import McpServer, Mock
 from flowproof.model.jsonvalue import JsonObject, JsonValue
-from flowproof.model.mcp import Lane
+from flowproof.model.mcp import Broken, Lane, Result, RpcError
 from flowproof.model.outcome import Divergence
 from flowproof.model.phase import Phase
 from flowproof.spec.variables import Lookup, resolve, resolve_json
@@ -108,6 +108,7 @@ class McpBoundary:
     server: PreparedServer
     boundary: Boundary = field(repr=False)
     transport: Transport = field(repr=False)
+    recording: bool = False
 
     @property
     def variable(self) -> str:
@@ -132,17 +133,19 @@ class McpBoundary:
     def so_far(self) -> McpOutcome:
         """What crossed it by now."""
         troubles = self.transport.troubles
+        lane = self.boundary.lane()
         return McpOutcome(
             server=self.server.name,
             transport=self.server.transport,
             variable=self.variable,
-            lane=self.boundary.lane(),
+            lane=lane,
             contacted=self.boundary.contacted,
             divergence=self.boundary.divergence,
             unconsumed=self.boundary.unconsumed(),
             problems=(
                 *(trouble.text for trouble in troubles if trouble.whose == "world"),
                 *self.boundary.problems,
+                *(_never_there(lane) if self.recording and not troubles else ()),
             ),
             faults=tuple(trouble.text for trouble in troubles if trouble.whose == "author"),
             stderr=self.transport.stderr,
@@ -176,7 +179,19 @@ async def open_mcp(
 
                 start = stack.enter_context(real_server(server.argv, prepared))
             transport = await stack.enter_async_context(open_stdio(server.name, boundary, start))
-        yield McpBoundary(server, boundary, transport)
+        yield McpBoundary(server, boundary, transport, recording=lane is None)
+
+
+def _never_there(lane: Lane) -> Iterator[str]:
+    """Why a recording is none of a server: it gave no JSON-RPC answer to any call."""
+    broken = [call.outcome for call in lane.calls if isinstance(call.outcome, Broken)]
+    if broken and not any(isinstance(call.outcome, Result | RpcError) for call in lane.calls):
+        status = broken[-1].status
+        how = "none came" if status is None else f"the last answer was HTTP status {status}"
+        yield (
+            f"MCP server `{lane.server}` answered no call with JSON-RPC, {how}: is its `url` that "
+            "of an MCP endpoint?"
+        )
 
 
 def _boundary(server: PreparedServer, lane: Lane | None) -> Boundary:

@@ -16,13 +16,14 @@ ENDINGS: Mapping[McpOutcomeKind, Words] = {
     "result": Words("✓", "result", "quiet"),
     "tool error": Words("✗", "error of the tool", "bad"),
     "error": Words("✗", "JSON-RPC error", "bad"),
-    "broken": Words("!", "no answer: the connection broke", "bad"),
+    "broken": Words("!", "no JSON-RPC answer", "bad"),
     "unanswered": Words("–", "not answered", "quiet"),
 }
 SERVERS_RAN: Mapping[Phase, str] = {
     "replay": (
-        "No MCP server ran: what their tools answered came from the recording, or from the flow "
-        "where that mocks them, and the agent asked them for what it asked when it was recorded."
+        "flowproof started and contacted no MCP server: what it answered in their place came from "
+        "the recording, or from the flow where that mocks their tools. Whether the agent reached "
+        "a server by another way is not watched."
     ),
     "record": "Its MCP servers really ran, but for the tools that the flow mocks.",
 }

@@ -83,7 +83,7 @@ def test_a_page_shows_each_lane_with_its_calls() -> None:
     assert "Call 4 tools/call Calls hold_seat" in words
     assert "✗ error of the tool" in words
     assert "The server asked: elicitation/create, after call 3 had arrived" in words
-    assert "No MCP server ran" in words
+    assert "flowproof started and contacted no MCP server" in words
     assert {link[1:] for link in shown.links() if link.startswith("#")} <= {*ids}
 
 

@@ -7,6 +7,7 @@ import json
 import shlex
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,19 @@ pytestmark = pytest.mark.timeout(300)  # each starts seven programs that import 
 AGENTS = Path(__file__).parent / "agents"
 SERVERS = Path(support.__file__).parent
 CALLS = [Call("add", {"a": 1, "b": 2}), Call("slowly", {}), Call("boom", {})]
+NEEDS = {
+    "openai_agents": ("mcp", "agents"),
+    "pydantic_ai": ("mcp", "fastmcp", "pydantic_ai"),
+    "fastmcp": ("mcp", "fastmcp"),
+}
 COPY = {"command": shlex.join([sys.executable, "server.py"])}
+
+
+@pytest.fixture(autouse=True)
+def installed(client: str) -> None:
+    """Skip where a framework or the server's package is not here."""
+    if missing := [name for name in NEEDS[client] if find_spec(name) is None]:
+        pytest.skip(f"{', '.join(missing)} is not installed: it is of the extra `clients`")
 
 
 def record(project: Project, client: str, server: dict[str, str], *calls: Call) -> Ran:
