@@ -143,7 +143,8 @@ class _Connection:
         if self._gone:
             return True
         # Writing to a client that has hung up succeeds once; only reading tells.
-        return hung_up(self._stream.extra(anyio.abc.SocketAttribute.raw_socket).fileno())
+        self._gone = hung_up(self._stream.extra(anyio.abc.SocketAttribute.raw_socket).fileno())
+        return self._gone
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
         with self._server.connections.opened():

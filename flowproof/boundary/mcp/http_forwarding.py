@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import TaskGroup, TaskStatus
 
 from flowproof.boundary.http1 import Headers
@@ -219,6 +220,8 @@ class Forwarding:
         self, connection: Connection, data: bytes, exchange: Exchange | None, headers: Headers
     ) -> None:
         """Give a session what the real server sent."""
+        # A server that never pauses would keep everything else from running, an end included.
+        await anyio.lowlevel.checkpoint()
         done = connection.tell(data, exchange)
         if done.to_server:
             await self.tell(connection, done.to_server, headers)

@@ -28,7 +28,7 @@ from flowproof.boundary.mcp.jsonrpc import (
 )
 from flowproof.boundary.mcp.lanes import LISTEN, named_subscription, named_token, progress_token
 from flowproof.boundary.mcp.notes import CallNote, EventNote
-from flowproof.boundary.mcp.refusing import refused_batch
+from flowproof.boundary.mcp.refusing import NOTIFICATIONS, no_call, refused_batch
 from flowproof.model.jsonvalue import JsonObject, JsonValue, same
 from flowproof.model.mcp import Broken, RequestId, Result, RpcError, tool_of
 from flowproof.model.outcome import CANNOT_RECORD
@@ -75,6 +75,10 @@ class RecordedSession:
         match classify(value):
             case Request() as request:
                 return self._called(request)
+            case Notification(method, message) if not method.startswith(NOTIFICATIONS):
+                # A server may run it all the same, mocked or not, and no lane would hold the call.
+                self._boundary.problem(no_call(method))
+                return []
             case Notification(method, message):
                 kept = _without_meta(message)
                 self._event("agent", kept | {"method": method})
@@ -150,7 +154,7 @@ class RecordedSession:
         if not isinstance(value, list):
             return self._server_said(value)
         if not value or not self._batches:
-            return self._unusable(refused_batch([], CANNOT_RECORD)[1])
+            return self._unusable(refused_batch(value, CANNOT_RECORD)[1])
         return [command for one in value for command in self._server_said(one)]
 
     def _server_said(self, value: JsonValue) -> list[Command]:

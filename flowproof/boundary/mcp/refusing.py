@@ -11,13 +11,24 @@ from flowproof.boundary.mcp.jsonrpc import (
     error,
 )
 from flowproof.model.jsonvalue import JsonValue
+from flowproof.model.visible import visible
 
 NO_BATCHES = (
     f"a JSON-RPC batch (a top-level array) is not accepted here: of all versions of the protocol "
     f"only {BATCH_VERSION} has batches, and this connection did not settle on it"
 )
+NOTIFICATIONS = "notifications/"
+"""How the protocol calls all that needs no answer."""
 EMPTY_BATCH = "an empty JSON-RPC batch is no message"
 _MOST_REFUSED = 100
+
+
+def no_call(method: str) -> str:
+    """Why a message without an id is none that an agent sends."""
+    return (
+        f"the agent sent `{visible(method[:100])}` without an id: only {NOTIFICATIONS}… are "
+        "messages without one, and a call needs it"
+    )
 
 
 def refused_batch(batch: list[JsonValue], prefix: str) -> tuple[list[Command], str]:

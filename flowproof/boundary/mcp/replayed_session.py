@@ -29,7 +29,7 @@ from flowproof.boundary.mcp.jsonrpc import (
 )
 from flowproof.boundary.mcp.lanes import LISTEN, Live, Names, progress_token
 from flowproof.boundary.mcp.matching import Positions, RecordedCall, Sent, differing_answers
-from flowproof.boundary.mcp.refusing import refused_batch
+from flowproof.boundary.mcp.refusing import NOTIFICATIONS, no_call, refused_batch
 from flowproof.model.jsonvalue import JsonObject, JsonValue, same
 from flowproof.model.mcp import (
     Broken,
@@ -114,6 +114,9 @@ class ReplayedSession:
         match classify(value):
             case Request() as request:
                 return self._called(request)
+            case Notification(method, _) if not method.startswith(NOTIFICATIONS):
+                self._reject("message", no_call(method))
+                return []
             case Notification():
                 return self._told()
             case Response(request_id, outcome, _):

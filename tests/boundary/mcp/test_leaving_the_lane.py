@@ -190,7 +190,7 @@ def test_a_batch_where_the_version_has_them() -> None:
     talk.server([result(2, "B"), result(1, "A")])
     replayed = Talk(replaying(recorded))
     replayed.agent(INITIALIZE)
-    commands = replayed.agent([call(4, "b"), notification("x"), call(5, "a")])
+    commands = replayed.agent([call(4, "b"), notification("notifications/x"), call(5, "a")])
     assert told(commands) == [result(4, "B"), result(5, "A")]
 
 
@@ -212,3 +212,21 @@ def test_a_replay_has_no_server() -> None:
     assert list(talk.session.server_broke(None, None, "x")) == []
     assert passed_on(talk.agent(INITIALIZE)) == []
     assert boundary.problems == ()
+
+
+def test_a_call_without_an_id_goes_nowhere() -> None:
+    guilty = notification("tools/call", {"name": "delete", "arguments": {"path": "diary"}})
+    innocent = notification("notifications/progress", {"progressToken": 1, "progress": 1})
+    recorded = recording()
+    talk = Talk(recorded)
+    assert talk.agent(innocent) != []
+    assert not any(recorded.problems)
+    assert talk.agent(guilty) == []
+    problem = " ".join(recorded.problems)
+    assert "`tools/call` without an id" in problem
+    replayed = replaying(one_after_another("a"))
+    again = Talk(replayed)
+    again.agent(innocent)
+    assert replayed.divergence is None
+    assert again.agent(guilty) == []
+    assert replayed.divergence is not None
