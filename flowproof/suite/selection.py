@@ -158,7 +158,10 @@ def _wanted(spec: Path, key: str, selection: Selection, project: Project) -> boo
     text = f"{flow.name}\0{key.removesuffix(SUFFIX)}".casefold()
 
     def named(word: str) -> bool:
-        return word.casefold().removesuffix(SUFFIX).removesuffix(".flow") in text
+        folded = word.casefold()
+        whole = folded.removesuffix(".yaml")
+        ends = whole.endswith(".flow") and key.casefold().endswith(f"{whole}.yaml")
+        return folded in text or ends
 
     if selection.names is not None and not selection.names(named):
         return False
