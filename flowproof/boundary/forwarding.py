@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from flowproof.boundary.http1 import Headers
 
-_KEPT_BACK = frozenset(
+HOPS = frozenset(
     {
-        # hop by hop (RFC 9110 §7.6.1) and framing, which the client sets itself
         "connection",
         "keep-alive",
         "proxy-authenticate",
@@ -26,6 +25,12 @@ _KEPT_BACK = frozenset(
         "content-length",
         "content-encoding",
         "expect",
+    }
+)
+"""The headers of a request that are hop by hop (RFC 9110 §7.6.1), or framing, which the client sets
+itself."""
+_KEPT_BACK = HOPS | frozenset(
+    {
         # answers are stored decoded, so we ask only for what we can decode
         "accept-encoding",
         # credentials: the agent holds placeholders

@@ -18,6 +18,7 @@ import yarl
 
 from flowproof.boundary.decoding import Decoders, decoders
 from flowproof.boundary.endpoint import Limits
+from flowproof.boundary.forwarding import HOPS
 from flowproof.boundary.http1 import Headers
 from flowproof.boundary.keys import credentials, placeholder_for
 from flowproof.boundary.mcp.jsonrpc import MAX_MESSAGE
@@ -33,22 +34,8 @@ from flowproof.dialects.sse import FrameError, FrameSplitter, read
 from flowproof.model.rawtext import from_bytes
 
 SESSION = "mcp-session-id"
-_KEPT_BACK = frozenset(
+_KEPT_BACK = HOPS | frozenset(
     {
-        # hop by hop (RFC 9110 §7.6.1) and framing, which the client sets itself
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "host",
-        "content-length",
-        "content-encoding",
-        "expect",
         # frames are relayed as they come, so we ask for none that are compressed
         "accept-encoding",
         # of the loopback, where the agent sees the server
